@@ -1,0 +1,1 @@
+"""Static analyzer for AOTInductor wrappers."""

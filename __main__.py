@@ -1,0 +1,5 @@
+"""``python -m aoti_lint``."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""Analysis of generated wrappers: sources, frontends, program model, replay, bounds."""

@@ -1,0 +1,607 @@
+"""Integer index expressions: polynomials over symbols and a few integer operations.
+
+An :class:`Expr` is kept in normal form (a sum of monomials with integer coefficients), so two
+expressions that are equal as polynomials are equal as Python objects.  What is not a polynomial
+(division, remainder, minimum, maximum, selection) is an :class:`Op` atom inside a monomial.
+
+Conditions are :class:`Cond` trees over ``expr >= 0``, ``expr == 0`` and ``expr != 0``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from math import gcd
+from typing import Any, TypeAlias
+
+#: ``floordiv``/``mod`` round down (Python); ``tdiv``/``tmod`` round towards zero (C++).
+OPS = ("floordiv", "mod", "tdiv", "tmod", "min", "max", "where")
+
+
+class Op:
+    """A non-polynomial integer operation: ``kind`` applied to expressions.
+
+    ``where`` has a condition and two expressions: ``cond ? a : b``.
+    """
+
+    __slots__ = ("_hash", "_syms", "args", "cond", "kind")
+
+    def __init__(self, kind: str, args: tuple[Expr, ...], cond: Cond | None = None) -> None:
+        self.kind = kind
+        self.args = args
+        self.cond = cond
+        self._hash = hash((kind, args, cond))
+        self._syms: frozenset[str] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Op)
+            and self._hash == other._hash
+            and self.kind == other.kind
+            and self.args == other.args
+            and self.cond == other.cond
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return render_atom(self)
+
+    @property
+    def symbols(self) -> frozenset[str]:
+        if self._syms is None:
+            names: frozenset[str] = frozenset().union(*(a.symbols for a in self.args))
+            self._syms = names | self.cond.symbols if self.cond is not None else names
+        return self._syms
+
+
+Atom: TypeAlias = "str | Op"
+Mono: TypeAlias = "tuple[Atom, ...]"
+
+
+def _key(atom: Atom) -> tuple[int, str]:
+    return (0, atom) if isinstance(atom, str) else (1, repr(atom))
+
+
+class Expr:
+    """A polynomial with integer coefficients: ``terms`` maps a sorted monomial to its coefficient."""
+
+    __slots__ = ("_hash", "_syms", "terms")
+
+    def __init__(self, terms: Mapping[Mono, int]) -> None:
+        self.terms: dict[Mono, int] = {m: c for m, c in terms.items() if c}
+        self._hash = hash(frozenset(self.terms.items()))
+        self._syms: frozenset[str] | None = None
+
+    # -- identity
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, int):
+            other = const(other)
+        return isinstance(other, Expr) and self._hash == other._hash and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return render(self)
+
+    # -- arithmetic
+    def __add__(self, other: Expr | int) -> Expr:
+        terms = dict(self.terms)
+        for m, c in as_expr(other).terms.items():
+            terms[m] = terms.get(m, 0) + c
+        return Expr(terms)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Expr:
+        return Expr({m: -c for m, c in self.terms.items()})
+
+    def __sub__(self, other: Expr | int) -> Expr:
+        return self + (-as_expr(other))
+
+    def __rsub__(self, other: Expr | int) -> Expr:
+        return as_expr(other) + (-self)
+
+    def __mul__(self, other: Expr | int) -> Expr:
+        if isinstance(other, int):
+            return Expr({m: c * other for m, c in self.terms.items()})
+        if other.value is not None:
+            return self * other.value
+        if self.value is not None:
+            return other * self.value
+        terms: dict[Mono, int] = {}
+        for m1, c1 in self.terms.items():
+            for m2, c2 in other.terms.items():
+                m = tuple(sorted(m1 + m2, key=_key)) if m1 and m2 else m1 or m2
+                terms[m] = terms.get(m, 0) + c1 * c2
+        return Expr(terms)
+
+    __rmul__ = __mul__
+
+    # -- queries
+    @property
+    def value(self) -> int | None:
+        """The integer this is, or None when it is not constant."""
+        if not self.terms:
+            return 0
+        if len(self.terms) == 1:
+            return self.terms.get(())
+        return None
+
+    @property
+    def constant(self) -> int:
+        """The constant term."""
+        return self.terms.get((), 0)
+
+    @property
+    def symbols(self) -> frozenset[str]:
+        """Names of all symbols, those inside operations included."""
+        if self._syms is None:
+            names: set[str] = set()
+            for mono in self.terms:
+                for atom in mono:
+                    if isinstance(atom, str):
+                        names.add(atom)
+                    else:
+                        names |= atom.symbols
+            self._syms = frozenset(names)
+        return self._syms
+
+    def atoms(self) -> set[Atom]:
+        return {a for m in self.terms for a in m}
+
+    def content(self) -> int:
+        """The greatest common divisor of the non-constant coefficients (0 for a constant)."""
+        g = 0
+        for m, c in self.terms.items():
+            if m:
+                g = gcd(g, c)
+        return g
+
+    def substitute(self, env: Mapping[str, Expr]) -> Expr:
+        """Replace symbols; operations whose operands become constant are folded."""
+        if not env or not (self.symbols & env.keys()):
+            return self
+        return _substitute(self, lambda a: env.get(a) if isinstance(a, str) else None, env.keys())
+
+    def replace(self, atoms: Mapping[Atom, Expr]) -> Expr:
+        """Replace whole atoms (symbols or operations) wherever they occur."""
+        if not atoms:
+            return self
+        return _substitute(self, atoms.get, None)
+
+
+def _substitute(e: Expr, get: Callable[[Any], Expr | None], names: Any) -> Expr:
+    out = ZERO
+    for mono, c in e.terms.items():
+        term = const(c)
+        for atom in mono:
+            term = term * _subst_atom(atom, get, names)
+        out = out + term
+    return out
+
+
+def _subst_atom(atom: Atom, get: Callable[[Any], Expr | None], names: Any) -> Expr:
+    hit = get(atom)
+    if hit is not None:
+        return hit
+    if isinstance(atom, str) or (names is not None and not (atom.symbols & names)):
+        return Expr({(atom,): 1})
+    args = tuple(_substitute(a, get, names) for a in atom.args)
+    cond = _subst_cond(atom.cond, get, names) if atom.cond is not None else None
+    return make(atom.kind, args, cond)
+
+
+def _subst_cond(c: Cond, get: Callable[[Any], Expr | None], names: Any) -> Cond:
+    if c.kind in ("ge", "eq", "ne"):
+        assert c.expr is not None
+        return Cond.of(c.kind, _substitute(c.expr, get, names))
+    if c.kind in ("and", "or"):
+        return Cond.join(c.kind, [_subst_cond(a, get, names) for a in c.args])
+    return c
+
+
+@lru_cache(maxsize=4096)
+def const(n: int) -> Expr:
+    return Expr({(): n})
+
+
+@lru_cache(maxsize=4096)
+def sym(name: str) -> Expr:
+    return Expr({(name,): 1})
+
+
+def as_expr(x: Expr | int) -> Expr:
+    return x if isinstance(x, Expr) else const(x)
+
+
+ZERO = const(0)
+ONE = const(1)
+
+
+def _trunc_div(a: int, b: int) -> int:
+    q = abs(a) // abs(b)
+    return q if (a < 0) == (b < 0) else -q
+
+
+def make(kind: str, args: tuple[Expr, ...], cond: Cond | None = None) -> Expr:
+    """Build an operation, folding what is constant or trivially simpler."""
+    if kind == "where":
+        assert cond is not None
+        if cond.kind == "const":
+            return args[0] if cond.truth else args[1]
+        return args[0] if args[0] == args[1] else Expr({(Op("where", args, cond),): 1})
+    if kind in ("min", "max"):
+        return _extreme(kind, args)
+    a, b = args
+    va, vb = a.value, b.value
+    if vb == 0:
+        return Expr({(Op(kind, args),): 1})
+    if va is not None and vb is not None:
+        if kind == "floordiv":
+            return const(va // vb)
+        if kind == "mod":
+            return const(va % vb)
+        q = _trunc_div(va, vb)
+        return const(q if kind == "tdiv" else va - q * vb)
+    if vb == 1:
+        return a if kind in ("floordiv", "tdiv") else ZERO
+    exact = _exact_quotient(a, b)
+    if exact is not None:
+        return exact if kind in ("floordiv", "tdiv") else ZERO
+    if vb is not None and vb > 0 and kind in ("floordiv", "mod"):
+        # (b*p + r) // b = p + r // b ; (b*p + r) % b = r % b, for any integers p and r
+        whole = {m: c - c % vb for m, c in a.terms.items() if c - c % vb}
+        rest = Expr({m: c % vb for m, c in a.terms.items()})
+        if whole and len(rest.terms) < len(a.terms):
+            p = Expr({m: c // vb for m, c in whole.items()})
+            tail = make(kind, (rest, b))
+            return p + tail if kind == "floordiv" else tail
+    return Expr({(Op(kind, (a, b)),): 1})
+
+
+def _exact_quotient(a: Expr, b: Expr) -> Expr | None:
+    """``a / b`` when b is a single monomial that divides every term of a."""
+    if len(b.terms) != 1:
+        return ONE if a == b else None
+    ((mono, c),) = b.terms.items()
+    out: dict[Mono, int] = {}
+    for m, k in a.terms.items():
+        rest = list(m)
+        for atom in mono:
+            if atom not in rest:
+                return None
+            rest.remove(atom)
+        if k % c:
+            return None
+        out[tuple(rest)] = k // c
+    return Expr(out)
+
+
+def _extreme(kind: str, args: Iterable[Expr]) -> Expr:
+    flat: list[Expr] = []
+    best: int | None = None
+    pick = min if kind == "min" else max
+    for a in args:
+        if len(a.terms) == 1:
+            ((m, c),) = a.terms.items()
+            if c == 1 and len(m) == 1 and isinstance(m[0], Op) and m[0].kind == kind:
+                for x in m[0].args:
+                    if x.value is None:
+                        flat.append(x)
+                    else:
+                        best = x.value if best is None else pick(best, x.value)
+                continue
+        if a.value is not None:
+            best = a.value if best is None else pick(best, a.value)
+        else:
+            flat.append(a)
+    unique = sorted(dict.fromkeys(flat), key=repr)
+    if best is not None:
+        unique.append(const(best))
+    if len(unique) == 1:
+        return unique[0]
+    return Expr({(Op(kind, tuple(unique)),): 1})
+
+
+def floordiv(a: Expr | int, b: Expr | int) -> Expr:
+    return make("floordiv", (as_expr(a), as_expr(b)))
+
+
+def mod(a: Expr | int, b: Expr | int) -> Expr:
+    return make("mod", (as_expr(a), as_expr(b)))
+
+
+def tdiv(a: Expr | int, b: Expr | int) -> Expr:
+    return make("tdiv", (as_expr(a), as_expr(b)))
+
+
+def tmod(a: Expr | int, b: Expr | int) -> Expr:
+    return make("tmod", (as_expr(a), as_expr(b)))
+
+
+def minimum(*args: Expr | int) -> Expr:
+    return make("min", tuple(as_expr(a) for a in args))
+
+
+def maximum(*args: Expr | int) -> Expr:
+    return make("max", tuple(as_expr(a) for a in args))
+
+
+def where(cond: Cond, a: Expr | int, b: Expr | int) -> Expr:
+    return make("where", (as_expr(a), as_expr(b)), cond)
+
+
+def ceildiv(a: Expr | int, b: Expr | int) -> Expr:
+    return floordiv(as_expr(a) + as_expr(b) - 1, b)
+
+
+def product(items: Iterable[Expr | int]) -> Expr:
+    out = ONE
+    for x in items:
+        out = out * as_expr(x)
+    return out
+
+
+def total(items: Iterable[Expr | int]) -> Expr:
+    terms: dict[Mono, int] = {}
+    for x in items:
+        for m, c in as_expr(x).terms.items():
+            terms[m] = terms.get(m, 0) + c
+    return Expr(terms)
+
+
+class Cond:
+    """A condition. ``kind``: ge, eq, ne (on ``expr`` and 0), and, or, const, opaque.
+
+    ``opaque`` stands for a condition this tool can't express (it depends on data): it may hold or not.
+    """
+
+    __slots__ = ("_hash", "_syms", "args", "expr", "kind", "name", "negated", "truth")
+
+    def __init__(
+        self,
+        kind: str,
+        expr: Expr | None = None,
+        args: tuple[Cond, ...] = (),
+        truth: bool = True,
+        name: str = "",
+        negated: bool = False,
+    ) -> None:
+        self.kind, self.expr, self.args = kind, expr, args
+        self.truth, self.name, self.negated = truth, name, negated
+        self._hash = hash((kind, expr, args, truth, name, negated))
+        self._syms: frozenset[str] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Cond)
+            and self._hash == other._hash
+            and (self.kind, self.expr, self.args) == (other.kind, other.expr, other.args)
+            and (self.truth, self.name, self.negated) == (other.truth, other.name, other.negated)
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return render_cond(self)
+
+    @staticmethod
+    def of(kind: str, e: Expr) -> Cond:
+        """``e >= 0`` / ``e == 0`` / ``e != 0``, tightened to integers and folded when constant."""
+        v = e.value
+        if v is not None:
+            return TRUE if {"ge": v >= 0, "eq": v == 0, "ne": v != 0}[kind] else FALSE
+        g = e.content()
+        if g > 1:
+            if kind == "ge":
+                e = Expr({m: (c // g) for m, c in e.terms.items()})
+            elif e.constant % g:
+                return FALSE if kind == "eq" else TRUE
+            else:
+                e = Expr({m: c // g for m, c in e.terms.items()})
+        return Cond(kind, e)
+
+    @staticmethod
+    def join(kind: str, args: Iterable[Cond]) -> Cond:
+        """Conjunction (``and``) or disjunction (``or``), flattened and folded."""
+        flat: list[Cond] = []
+        absorbing = kind == "or"
+        for a in args:
+            if a.kind == "const":
+                if a.truth == absorbing:
+                    return a
+                continue
+            flat.extend(a.args if a.kind == kind else (a,))
+        unique = tuple(dict.fromkeys(flat))
+        if not unique:
+            return TRUE if kind == "and" else FALSE
+        return unique[0] if len(unique) == 1 else Cond(kind, None, unique)
+
+    @property
+    def symbols(self) -> frozenset[str]:
+        if self._syms is None:
+            if self.expr is not None:
+                self._syms = self.expr.symbols
+            else:
+                self._syms = frozenset().union(*(a.symbols for a in self.args))
+        return self._syms
+
+    def conjuncts(self) -> tuple[Cond, ...]:
+        if self.kind == "and":
+            return self.args
+        return () if self.kind == "const" and self.truth else (self,)
+
+    def substitute(self, env: Mapping[str, Expr]) -> Cond:
+        if not env or not (self.symbols & env.keys()):
+            return self
+        return _subst_cond(self, lambda a: env.get(a) if isinstance(a, str) else None, env.keys())
+
+    def replace(self, atoms: Mapping[Atom, Expr]) -> Cond:
+        return _subst_cond(self, atoms.get, None) if atoms else self
+
+    def has_opaque(self) -> bool:
+        return self.kind == "opaque" or any(a.has_opaque() for a in self.args)
+
+    def __invert__(self) -> Cond:
+        if self.kind == "const":
+            return FALSE if self.truth else TRUE
+        if self.kind == "ge":
+            assert self.expr is not None
+            return Cond.of("ge", -self.expr - 1)
+        if self.kind in ("eq", "ne"):
+            return Cond("ne" if self.kind == "eq" else "eq", self.expr)
+        if self.kind in ("and", "or"):
+            return Cond.join("or" if self.kind == "and" else "and", [~a for a in self.args])
+        return Cond("opaque", name=self.name, negated=not self.negated)
+
+    def __and__(self, other: Cond) -> Cond:
+        return Cond.join("and", (self, other))
+
+    def __or__(self, other: Cond) -> Cond:
+        return Cond.join("or", (self, other))
+
+
+TRUE = Cond("const", truth=True)
+FALSE = Cond("const", truth=False)
+
+
+def opaque(name: str) -> Cond:
+    return Cond("opaque", name=name)
+
+
+def compare(op: str, a: Expr | int, b: Expr | int) -> Cond:
+    """The condition ``a op b`` for op in ``< <= > >= == !=``."""
+    a, b = as_expr(a), as_expr(b)
+    if op == "<":
+        return Cond.of("ge", b - a - 1)
+    if op == "<=":
+        return Cond.of("ge", b - a)
+    if op == ">":
+        return Cond.of("ge", a - b - 1)
+    if op == ">=":
+        return Cond.of("ge", a - b)
+    return Cond.of("eq" if op == "==" else "ne", a - b)
+
+
+# -- evaluation ---------------------------------------------------------------------------------
+
+
+def evaluate(e: Expr, env: Mapping[str, Any]) -> Any:
+    """The value at a point. ``env`` maps every symbol to an int or a broadcastable numpy array.
+
+    Raises KeyError for an unbound symbol and ZeroDivisionError for a division by zero.
+    """
+    out: Any = 0
+    for mono, c in e.terms.items():
+        term: Any = c
+        for atom in mono:
+            term = term * (env[atom] if isinstance(atom, str) else _eval_op(atom, env))
+        out = out + term
+    return out
+
+
+def _eval_op(op: Op, env: Mapping[str, Any]) -> Any:
+    if op.kind == "where":
+        assert op.cond is not None
+        c = evaluate_cond(op.cond, env)
+        if isinstance(c, bool):
+            return evaluate(op.args[0 if c else 1], env)
+        import numpy as np
+
+        return np.where(c, evaluate(op.args[0], env), evaluate(op.args[1], env))
+    vals = [evaluate(a, env) for a in op.args]
+    scalar = all(isinstance(v, int) for v in vals)
+    if op.kind in ("min", "max"):
+        if scalar:
+            return min(vals) if op.kind == "min" else max(vals)
+        import numpy as np
+
+        fn = np.minimum if op.kind == "min" else np.maximum
+        acc = vals[0]
+        for v in vals[1:]:
+            acc = fn(acc, v)
+        return acc
+    a, b = vals
+    if isinstance(b, int) and b == 0:
+        raise ZeroDivisionError(repr(op))
+    if op.kind == "floordiv":
+        return a // b
+    if op.kind == "mod":
+        return a % b
+    if scalar:
+        q = _trunc_div(a, b)
+        return q if op.kind == "tdiv" else a - q * b
+    import numpy as np
+
+    q = np.abs(a) // np.abs(b)
+    q = np.where((np.asarray(a) < 0) == (np.asarray(b) < 0), q, -q)
+    return q if op.kind == "tdiv" else a - q * b
+
+
+def evaluate_cond(c: Cond, env: Mapping[str, Any]) -> Any:
+    """Truth at a point (bool, or a numpy bool array). Raises ValueError on an opaque condition."""
+    if c.kind == "const":
+        return c.truth
+    if c.kind in ("ge", "eq", "ne"):
+        assert c.expr is not None
+        v = evaluate(c.expr, env)
+        r = v >= 0 if c.kind == "ge" else (v == 0 if c.kind == "eq" else v != 0)
+        return bool(r) if isinstance(v, int) else r
+    if c.kind == "opaque":
+        raise ValueError(f"condition depends on data: {c.name}")
+    acc: Any = None
+    for a in c.args:
+        v = evaluate_cond(a, env)
+        if acc is None:
+            acc = v
+        elif isinstance(acc, bool) and isinstance(v, bool):
+            acc = (acc and v) if c.kind == "and" else (acc or v)
+        else:
+            acc = (acc & v) if c.kind == "and" else (acc | v)
+    return acc
+
+
+# -- text ---------------------------------------------------------------------------------------
+
+_NAMES = {"floordiv": "//", "mod": "%", "tdiv": "/", "tmod": "%"}
+
+
+def render_atom(a: Atom) -> str:
+    if isinstance(a, str):
+        return a
+    if a.kind == "where":
+        return f"({render_cond(a.cond) if a.cond else '?'} ? {a.args[0]} : {a.args[1]})"
+    if a.kind in ("min", "max"):
+        return f"{a.kind}({', '.join(render(x) for x in a.args)})"
+    parts = [r if len(x.terms) <= 1 and " " not in (r := render(x)) else f"({render(x)})" for x in a.args]
+    return f"({parts[0]} {_NAMES[a.kind]} {parts[1]})"
+
+
+def render(e: Expr) -> str:
+    """Readable text, constant last: ``64*s27 - 1``."""
+    if not e.terms:
+        return "0"
+    out: list[str] = []
+    for m, c in sorted(e.terms.items(), key=lambda t: (not t[0], [_key(a) for a in t[0]])):
+        body = "*".join(render_atom(a) for a in m)
+        mag = abs(c)
+        text = str(mag) if not m else body if mag == 1 else f"{mag}*{body}"
+        if out:
+            out.append(f" {'-' if c < 0 else '+'} {text}")
+        else:
+            out.append(f"-{text}" if c < 0 else text)
+    return "".join(out)
+
+
+def render_cond(c: Cond) -> str:
+    if c.kind == "const":
+        return "true" if c.truth else "false"
+    if c.kind == "opaque":
+        return ("!" if c.negated else "") + c.name
+    if c.expr is not None:
+        return f"{c.expr} {'>=' if c.kind == 'ge' else '==' if c.kind == 'eq' else '!='} 0"
+    return "(" + (" && " if c.kind == "and" else " || ").join(render_cond(a) for a in c.args) + ")"

@@ -1,0 +1,1 @@
+"""Readers of wrapper and kernel code; each lowers to the program model."""

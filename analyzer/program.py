@@ -1,0 +1,337 @@
+"""The program model: what a generated wrapper does, in order, without its syntax.
+
+Sizes, strides and offsets are :class:`~.expr.Expr` in elements of the tensor's dtype unless a field
+says bytes.  Symbols in expressions are the wrapper's size symbols (``s77``, ``u0``), kernel iteration
+variables, and kernel scalars that a launch binds.  Nothing here knows C++, Metal or Triton.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from .expr import TRUE, Cond, Expr
+
+#: Bytes per element of every dtype a wrapper can name.
+ITEMSIZE: dict[str, int] = {
+    "uint8": 1, "int8": 1, "bool": 1, "float8_e4m3fn": 1, "float8_e5m2": 1, "float8_e4m3fnuz": 1,
+    "float8_e5m2fnuz": 1, "float8_e8m0fnu": 1,
+    "int16": 2, "uint16": 2, "float16": 2, "bfloat16": 2,
+    "int32": 4, "uint32": 4, "float32": 4, "complex32": 4,
+    "int64": 8, "uint64": 8, "float64": 8, "complex64": 8, "complex128": 16,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Loc:
+    """A place in the user's file. Lines and columns are 1-based; ``end_*`` 0 when unknown."""
+
+    path: str
+    line: int
+    column: int = 1
+    end_line: int = 0
+    end_column: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A dynamic size and the range the wrapper's own checks admit (``hi`` None: unbounded)."""
+
+    name: str
+    lo: int
+    hi: int | None
+    loc: Loc | None = None
+    backed: bool = True
+
+
+# -- kernels ------------------------------------------------------------------------------------
+
+VarKind: TypeAlias = Literal["grid", "parallel", "loop", "lane", "data"]
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """An iteration variable running over ``0 .. extent-1`` in steps of one.
+
+    A source loop with another start or step is normalised: the source variable is an expression of
+    this one (see :attr:`Access.names`).  ``grid`` and ``parallel`` iterations run concurrently,
+    ``loop`` in order, ``lane`` are the elements of one vector access.  ``data`` is a value loaded
+    from memory: ``extent`` is None and only guards bound it; ``lo``/``hi`` are what its type allows.
+    """
+
+    name: str
+    extent: Expr | None
+    kind: VarKind
+    lo: int | None = None
+    hi: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One load, store or atomic of a kernel: ``param[index]`` for all ``vars`` where ``guard`` holds.
+
+    ``index`` is None when it could not be expressed; ``reason`` then says why (also set when the guard
+    or a bound is not understood).  ``guard`` may hold :func:`~.expr.opaque` parts (data-dependent).
+    ``names`` gives the source's own index variables as expressions, for messages and witnesses.
+    ``value_vars`` names the variables a stored value can depend on (None: not known).
+    ``used`` is the condition under which a loaded value is not discarded by a later select.
+    """
+
+    param: str
+    kind: Literal["load", "store", "atomic"]
+    index: Expr | None
+    vars: tuple[Var, ...]
+    guard: Cond
+    loc: Loc
+    text: str = ""
+    reason: str | None = None
+    names: tuple[tuple[str, Expr], ...] = ()
+    value_vars: frozenset[str] | None = None
+    used: Cond = TRUE
+    index_bits: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A kernel parameter. ``dtype`` of pointers is the element type; ``readonly`` a const/constant pointer."""
+
+    name: str
+    pointer: bool
+    dtype: str | None
+    readonly: bool = False
+    restrict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel: parameters and every access it makes, in program order.
+
+    It is parametric in its scalars and its grid: the symbols ``grid.0``, ``grid.1``, ``grid.2`` (number of
+    threads for Metal, programs for Triton) and scalar parameter names are bound by each launch.
+    ``unmodelled`` lists statements that were not understood, as (text, location).
+    ``alignments`` are bytes each pointer is promised to be aligned to.
+    """
+
+    name: str
+    dialect: Literal["metal", "cpp", "triton"]
+    params: tuple[Param, ...]
+    accesses: tuple[Access, ...]
+    loc: Loc
+    unmodelled: tuple[tuple[str, Loc], ...] = ()
+    alignments: tuple[tuple[str, int], ...] = ()
+
+    def param(self, name: str) -> Param | None:
+        return next((p for p in self.params if p.name == name), None)
+
+
+# -- wrapper events -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """An operand: the name of a handle. Views written inside a call get an own :class:`View` event
+    and a name starting with ``%``."""
+
+    name: str
+
+
+#: Arguments of calls and launches. ``str``: text of a constant that is no integer (dtype, string, float).
+Arg: TypeAlias = "Tensor | Expr | str | None | tuple[Arg, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Alloc:
+    """``empty_strided``: a fresh storage. ``op`` is the C symbol called."""
+
+    result: str
+    sizes: tuple[Expr, ...]
+    strides: tuple[Expr, ...]
+    dtype: str
+    device: str
+    loc: Loc
+    op: str = "aoti_torch_empty_strided"
+
+
+ViewHow: TypeAlias = Literal["reinterpret", "as_strided", "alias", "dtype", "pool", "arrayref"]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view of ``base``.
+
+    ``reinterpret``: ``offset`` (elements) is relative to the base's own offset.  ``as_strided``: the base's
+    offset is kept.  ``alias``: same layout.  ``dtype``: same bytes seen as ``dtype``.  ``pool``: ``offset`` in
+    BYTES from the start of the pool.
+    """
+
+    result: str
+    base: str
+    sizes: tuple[Expr, ...] | None
+    strides: tuple[Expr, ...] | None
+    offset: Expr
+    how: ViewHow
+    loc: Loc
+    op: str = "reinterpret_tensor_wrapper"
+    dtype: str | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """``auto result = std::move(source)``: the binding moves, ``source`` is empty after it."""
+
+    result: str
+    source: str
+    loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """``name.reset()``, or the end of a scope (``implicit``)."""
+
+    name: str
+    loc: Loc
+    implicit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """``output_handles[index]`` is given ``name`` (None when it repeats output ``same_as``)."""
+
+    index: int
+    name: str | None
+    loc: Loc
+    same_as: int | None = None
+    released: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An extern op through a C symbol: ``args`` in order, ``results`` the handles it creates."""
+
+    op: str
+    args: tuple[Arg, ...]
+    results: tuple[str | None, ...]
+    loc: Loc
+    text: str = ""
+    source_nodes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A kernel launch: ``tensors`` binds pointer parameters, ``scalars`` binds scalars and grid symbols."""
+
+    kernel: str
+    tensors: tuple[tuple[str, str], ...]
+    scalars: tuple[tuple[str, Expr], ...]
+    loc: Loc
+    arg_locs: tuple[tuple[str, Loc], ...] = ()
+    source_nodes: tuple[str, ...] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assert:
+    """``assert_size_stride``: what the wrapper takes the layout of ``name`` to be."""
+
+    name: str
+    sizes: tuple[Expr, ...]
+    strides: tuple[Expr, ...]
+    loc: Loc
+    dtype: str | None = None
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A run-time check of sizes: the rest of the program runs only where ``cond`` holds."""
+
+    cond: Cond
+    loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Alternatives (``cond``); exactly one arm runs."""
+
+    arms: tuple[tuple[Event, ...], ...]
+    loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A ``while_loop``: the body runs zero or more times."""
+
+    body: tuple[Event, ...]
+    loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
+class Unmodelled:
+    """A statement that was not understood. ``names`` are handles it mentions (it may do anything to them)."""
+
+    text: str
+    loc: Loc
+    names: tuple[str, ...] = ()
+    reason: str = ""
+
+
+Event: TypeAlias = (
+    "Alloc | View | Move | Reset | Output | Call | Launch | Assert | Check | Branch | Loop | Unmodelled"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A graph input; sizes or strides are None where the wrapper does not state them."""
+
+    name: str
+    index: int
+    sizes: tuple[Expr, ...] | None
+    strides: tuple[Expr, ...] | None
+    dtype: str | None
+    loc: Loc
+    strides_checked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A row of the constants table: ``offset`` in elements, ``data_size`` in bytes."""
+
+    name: str
+    index: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: str
+    offset: int
+    data_size: int
+    loc: Loc
+    device: str | None = None
+    folded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One graph body (``run_impl``, ``_const_run_impl``, a minimal interface): names restart in each."""
+
+    name: str
+    inputs: tuple[Input, ...]
+    constants: tuple[tuple[str, int], ...]
+    events: tuple[Event, ...]
+    loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """All of one wrapper."""
+
+    path: str
+    device: str
+    dialect: Literal["aoti", "cpp_wrapper"]
+    torch: str | None
+    constants: tuple[Constant, ...]
+    functions: tuple[Function, ...]
+    kernels: dict[str, Kernel]
+    symbols: tuple[Symbol, ...]
+    checks: tuple[Cond, ...] = ()
+    unmodelled: tuple[Unmodelled, ...] = field(default=())

@@ -1,0 +1,315 @@
+"""What is known about size symbols, and proofs of inequalities from it.
+
+:class:`Ranges` answers ``e >= 0`` for every admitted size with True, False (it fails for every size) or
+None (not decided).  Proofs are by interval arithmetic and by shifting every symbol to its lower bound:
+with ``s = lo + t, t >= 0`` a polynomial whose coefficients are all non-negative is non-negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from .expr import Atom, Cond, Expr, Op, as_expr, const, evaluate, sym
+
+Interval = tuple[int | None, int | None]
+
+
+class Ranges:
+    """Ranges of symbols. A symbol that is not listed is any integer."""
+
+    def __init__(self, bounds: Mapping[str, Interval] | None = None, facts: Iterable[Cond] = ()) -> None:
+        self.bounds: dict[str, Interval] = dict(bounds or {})
+        self.facts: tuple[Expr, ...] = tuple(
+            c.expr for c in facts if c.kind == "ge" and c.expr is not None
+        )
+        self._cache: dict[Expr, bool | None] = {}
+        self._interval_cache: dict[Expr, Interval] = {}
+
+    def with_bounds(self, extra: Mapping[str, Interval], facts: Iterable[Cond] = ()) -> Ranges:
+        merged = {**self.bounds, **extra}
+        out = Ranges(merged, facts)
+        out.facts = self.facts + out.facts
+        return out
+
+    # -- intervals
+    def interval(self, e: Expr) -> Interval:
+        """Bounds of ``e`` by interval arithmetic; None where unbounded or not known."""
+        v = e.value
+        if v is not None:
+            return v, v
+        hit = self._interval_cache.get(e)
+        if hit is not None:
+            return hit
+        lo: int | None = 0
+        hi: int | None = 0
+        for mono, c in e.terms.items():
+            a, b = 1, 1
+            tl: int | None = a
+            th: int | None = b
+            for atom in mono:
+                tl, th = _mul((tl, th), self.atom_interval(atom))
+            if len(mono) == 2 and mono[0] == mono[1]:
+                tl = max(tl, 0) if tl is not None else 0
+            tl, th = _mul((tl, th), (c, c))
+            lo = None if lo is None or tl is None else lo + tl
+            hi = None if hi is None or th is None else hi + th
+        self._interval_cache[e] = (lo, hi)
+        return lo, hi
+
+    def atom_interval(self, atom: Atom) -> Interval:
+        if isinstance(atom, str):
+            return self.bounds.get(atom, (None, None))
+        return self._op_interval(atom)
+
+    def _op_interval(self, op: Op) -> Interval:
+        if op.kind == "where":
+            (al, ah), (bl, bh) = self.interval(op.args[0]), self.interval(op.args[1])
+            return (
+                None if al is None or bl is None else min(al, bl),
+                None if ah is None or bh is None else max(ah, bh),
+            )
+        if op.kind in ("min", "max"):
+            ivs = [self.interval(a) for a in op.args]
+            los, his = [i[0] for i in ivs], [i[1] for i in ivs]
+            if op.kind == "min":
+                lo = None if None in los else min(x for x in los if x is not None)
+                known = [x for x in his if x is not None]
+                return lo, min(known) if known else None
+            hi = None if None in his else max(x for x in his if x is not None)
+            known = [x for x in los if x is not None]
+            return (max(known) if known else None), hi
+        a, b = op.args
+        (al, ah), (bl, bh) = self.interval(a), self.interval(b)
+        if bl is None or bl <= 0:
+            return None, None
+        if op.kind in ("floordiv", "tdiv"):
+            lo = None if al is None else (al // bl if al < 0 else (0 if bh is None else al // bh))
+            hi = None if ah is None else (ah // bl if ah >= 0 else (-1 if bh is None else ah // bh))
+            if op.kind == "tdiv":
+                if al is None:
+                    lo = None
+                elif al < 0:
+                    lo = -((-al) // bl)
+                if ah is not None and ah < 0:
+                    hi = 0
+            return lo, hi
+        # remainder
+        top = None if bh is None else bh - 1
+        if op.kind == "mod" or (al is not None and al >= 0):
+            if al is not None and al >= 0 and ah is not None:
+                if ah < bl:
+                    return al, ah
+                top = ah if top is None else min(top, ah)
+            return 0, top
+        return (None if top is None else -top), (top if ah is None or ah > 0 else 0)
+
+    # -- proofs
+    def nonneg(self, e: Expr | int) -> bool | None:
+        """Whether ``e >= 0`` for every admitted value: True, False (never holds), None (not decided)."""
+        e = as_expr(e)
+        v = e.value
+        if v is not None:
+            return v >= 0
+        if e in self._cache:
+            return self._cache[e]
+        lo, hi = self.interval(e)
+        result: bool | None = None
+        if lo is not None and lo >= 0:
+            result = True
+        elif hi is not None and hi < 0:
+            result = False
+        elif self._shifted_nonneg(e):
+            result = True
+        elif self._shifted_nonneg(-e - 1):
+            result = False
+        self._cache[e] = result
+        return result
+
+    def _shifted_nonneg(self, e: Expr, depth: int = 0) -> bool:
+        fresh, lows = self._shift(e)
+        if _coefficients_nonneg(fresh):
+            return True
+        if depth < 3:
+            candidates = [f for f in self.facts if f.symbols & e.symbols]
+            for f in candidates:
+                if self._shifted_nonneg(e - f, depth + 2):
+                    return True
+            for bound in self._op_facts(e, lows):
+                if self._shifted_nonneg(e - bound, depth + 1):
+                    return True
+        return False
+
+    def _shift(self, e: Expr) -> tuple[Expr, dict[Atom, int]]:
+        """``e`` with every atom replaced by ``lower bound + atom``, so that atoms stand for values >= 0.
+
+        An atom with no known lower bound stays and makes its monomials undecidable; one bounded only
+        above is mirrored.
+        """
+        repl: dict[Atom, Expr] = {}
+        lows: dict[Atom, int] = {}
+        for atom in e.atoms():
+            lo, hi = self.atom_interval(atom)
+            base = Expr({(atom,): 1})
+            negative_only = all(c < 0 for m, c in e.terms.items() if atom in m)
+            if hi is not None and (lo is None or negative_only):
+                repl[atom] = const(hi) - Expr({(_tag(atom, "-"),): 1})
+            elif lo is not None:
+                repl[atom] = const(lo) + Expr({(_tag(atom, "+"),): 1})
+                lows[atom] = lo
+            else:
+                repl[atom] = base * 0 + Expr({(_tag(atom, "?"),): 1})
+        return _expand(e, repl), lows
+
+    def _op_facts(self, e: Expr, lows: Mapping[Atom, int]) -> Iterable[Expr]:
+        """Non-negative expressions implied by the operations in ``e``, scaled to cancel its terms.
+
+        ``q = a // b``: ``a - b*q >= 0`` and ``b*q + b - 1 - a >= 0``; ``m = a % b``: ``b - 1 - m >= 0``.
+        """
+        for mono, c in e.terms.items():
+            for atom in mono:
+                if isinstance(atom, str):
+                    continue
+                rest = list(mono)
+                rest.remove(atom)
+                factor = Expr({tuple(rest): abs(c)})
+                if self.interval(factor)[0] is None or (self.interval(factor)[0] or 0) < 0:
+                    continue
+                a_e = Expr({(atom,): 1})
+                for fact, sign in self._facts_of(atom, a_e):
+                    if sign * c > 0:
+                        continue
+                    scale = _scale(factor, fact, a_e)
+                    if scale is not None:
+                        yield scale * fact
+
+    def _facts_of(self, op: Op, a_e: Expr) -> Iterable[tuple[Expr, int]]:
+        """(fact >= 0, sign of the operation in it)."""
+        if op.kind in ("floordiv", "mod", "tdiv", "tmod"):
+            a, b = op.args
+            if self.nonneg(b - 1) is not True:
+                return
+            if op.kind in ("tdiv", "tmod") and self.nonneg(a) is not True:
+                return
+            if op.kind in ("floordiv", "tdiv"):
+                yield a - b * a_e, -1
+                yield b * a_e + b - 1 - a, 1
+            else:
+                yield b - 1 - a_e, -1
+                if self.nonneg(a) is True:
+                    yield a - a_e, -1
+        elif op.kind == "min":
+            for x in op.args:
+                yield x - a_e, -1
+        elif op.kind == "max":
+            for x in op.args:
+                yield a_e - x, 1
+
+    def positive(self, e: Expr | int) -> bool | None:
+        return self.nonneg(as_expr(e) - 1)
+
+    def equal(self, a: Expr | int, b: Expr | int) -> bool | None:
+        """True when equal for every size, False when different for every size, else None."""
+        d = as_expr(a) - as_expr(b)
+        v = d.value
+        if v is not None:
+            return v == 0
+        if self.nonneg(d - 1) is True or self.nonneg(-d - 1) is True:
+            return False
+        return None
+
+    def truth(self, c: Cond) -> bool | None:
+        """Whether a condition holds for every admitted value (True), for none (False), or neither is known."""
+        if c.kind == "const":
+            return c.truth
+        if c.kind == "opaque":
+            return None
+        if c.expr is not None:
+            if c.kind == "ge":
+                return self.nonneg(c.expr)
+            eq = self.equal(c.expr, 0)
+            return eq if c.kind == "eq" or eq is None else not eq
+        parts = [self.truth(a) for a in c.args]
+        if c.kind == "and":
+            return False if False in parts else (None if None in parts else True)
+        return True if True in parts else (None if None in parts else False)
+
+    def samples(self, names: Iterable[str], limit: int = 64) -> list[dict[str, int]]:
+        """Admitted sizes worth trying: lower bounds, a little above, middles, upper bounds."""
+        names = sorted(names)
+        picks: list[list[int]] = []
+        for n in names:
+            lo, hi = self.bounds.get(n, (0, None))
+            lo = 0 if lo is None else lo
+            cand = [lo, lo + 1, lo + 3, 7, 16, 33, 64, 129]
+            if hi is not None:
+                cand += [hi, hi - 1, (lo + hi) // 2]
+            else:
+                cand += [1024]
+            picks.append(list(dict.fromkeys(c for c in cand if c >= lo and (hi is None or c <= hi))))
+        out: list[dict[str, int]] = []
+        width = max((len(p) for p in picks), default=0)
+        for k in range(width):  # diagonal first, then each symbol on its own
+            out.append({n: p[min(k, len(p) - 1)] for n, p in zip(names, picks, strict=True)})
+        for i, n in enumerate(names):
+            for v in picks[i]:
+                out.append({**{m: p[0] for m, p in zip(names, picks, strict=True)}, n: v})
+        seen: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
+        for o in out:
+            if all(evaluate(f, o) >= 0 for f in self.facts if f.symbols <= o.keys()):
+                seen.setdefault(tuple(sorted(o.items())), o)
+        return list(seen.values())[:limit]
+
+
+def _tag(atom: Atom, mark: str) -> str:
+    return f"{mark}{atom!r}"
+
+
+def _expand(e: Expr, repl: Mapping[Atom, Expr]) -> Expr:
+    """Replace the atoms of the outermost level only."""
+    out = const(0)
+    for mono, c in e.terms.items():
+        term = const(c)
+        for atom in mono:
+            term = term * repl.get(atom, sym(str(atom)))
+        out = out + term
+    return out
+
+
+def _coefficients_nonneg(e: Expr) -> bool:
+    for mono, c in e.terms.items():
+        odd = [a for a in mono if isinstance(a, str) and a.startswith("?")]
+        if odd and not (len(mono) == 2 and mono[0] == mono[1] and c > 0):
+            return False
+        if c < 0:
+            return False
+    return True
+
+
+def _scale(factor: Expr, fact: Expr, atom: Expr) -> Expr | None:
+    """The multiple of ``fact`` whose term in ``atom`` has the size of ``factor * atom``."""
+    ((a,),) = atom.terms.keys()
+    coef = Expr({tuple(x for x in m if x != a): abs(c) for m, c in fact.terms.items() if a in m})
+    if coef == 1:
+        return factor
+    if len(coef.terms) != 1:
+        return None
+    from .expr import _exact_quotient
+
+    return _exact_quotient(factor, coef)
+
+
+def _mul(a: Interval, b: Interval) -> Interval:
+    if a == (0, 0) or b == (0, 0):
+        return 0, 0
+    (al, ah), (bl, bh) = a, b
+    if al is not None and al >= 0 and bl is not None and bl >= 0:
+        return al * bl, (None if ah is None or bh is None else ah * bh)
+    if bl is not None and bl == bh:
+        if bl >= 0:
+            return (None if al is None else al * bl), (None if ah is None else ah * bl)
+        return (None if ah is None else ah * bl), (None if al is None else al * bl)
+    if None in (al, ah, bl, bh):
+        return None, None
+    assert al is not None and ah is not None and bl is not None and bh is not None
+    c = (al * bl, al * bh, ah * bl, ah * bh)
+    return min(c), max(c)

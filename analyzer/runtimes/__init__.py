@@ -1,0 +1,1 @@
+"""Runtime profiles: dated data on what a runtime does with what a wrapper asks."""
