@@ -1,0 +1,434 @@
+"""C++ text to a small syntax tree, through libclang.
+
+libclang decides what the text means; this module turns its cursors into :class:`Node` objects that hold
+just what the dialect readers need, without implicit conversions, casts to the same thing, and templates.
+Cursors are slow to walk from Python, so only the functions asked for are converted.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from ctypes import byref, c_uint, c_void_p, py_object
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ..program import Loc
+
+_PRELUDES = Path(__file__).parent
+
+
+class Node:
+    """One statement or expression.
+
+    ``kind`` is one of: int float str name call method member index bin assign un cond lambda init cast
+    construct throw decl if for while block return break continue switch case null other.
+    ``value``: the integer, name, operator or text; ``kids``: operands in source order; ``type``: source text of
+    a declared or target type; ``start``/``end``: offsets into the unit's text.
+    """
+
+    __slots__ = ("end", "kids", "kind", "start", "type", "value")
+
+    def __init__(
+        self, kind: str, value: Any, kids: list[Node], start: int, end: int, type_: str = ""
+    ) -> None:
+        self.kind, self.value, self.kids = kind, value, kids
+        self.start, self.end, self.type = start, end, type_
+
+    def __repr__(self) -> str:
+        inner = " ".join(map(repr, self.kids))
+        return f"({self.kind}{'' if self.value is None else f' {self.value}'}{' ' + inner if inner else ''})"
+
+
+class Text:
+    """A source text with a path and fast line lookup; ``first_line`` is the file line of its first line."""
+
+    def __init__(self, path: str, text: str, first_line: int = 1) -> None:
+        self.path, self.text, self.first_line = path, text, first_line
+        self._starts = [0, *(m.end() for m in re.finditer("\n", text))]
+
+    def loc(self, start: int, end: int = 0) -> Loc:
+        i = bisect_right(self._starts, start) - 1
+        j = bisect_right(self._starts, max(start, end)) - 1
+        return Loc(
+            self.path,
+            i + self.first_line,
+            start - self._starts[i] + 1,
+            j + self.first_line if end else 0,
+            end - self._starts[j] + 1 if end else 0,
+        )
+
+    def line_of(self, offset: int) -> int:
+        return bisect_right(self._starts, offset) - 1 + self.first_line
+
+
+class Unit:
+    """A parsed text: find functions by name and convert them to nodes."""
+
+    def __init__(self, source: Text, prelude: str, extra: str = "", args: Iterable[str] = ()) -> None:
+        import clang.cindex as ci
+
+        self.source = source
+        self.text = source.text
+        head = _prelude(prelude) + extra
+        # One character must be one byte, and one line must stay one line, for offsets to hold.
+        body = source.text.encode("ascii", "replace").decode("ascii")
+        self._shift = len(head) + 1
+        name = "/unit.cpp"
+        index = _index(ci)
+        target = "arm64-apple-macos14" if re.search(r"\dLL\b", body) else "x86_64-unknown-linux-gnu"
+        self._tu = index.parse(
+            name,
+            ["-x", "c++", "-std=c++20", "-target", target, "-nostdinc", "-nostdinc++", "-w",
+             "-ferror-limit=0", *args],
+            unsaved_files=[(name, head + "\n" + body)],
+            options=0x200,  # keep going after an error
+        )  # fmt: skip
+        self._head_lines = head.count("\n") + 1
+        self._lib = ci.conf.lib
+        self._visit_callback = ci.callbacks["cursor_visit"]
+        self.cursor = self._tu.cursor
+
+    def diagnostics(self) -> list[tuple[int, str]]:
+        """Errors inside the text: (offset, message). Errors of a prelude are programming errors and raise."""
+        out: list[tuple[int, str]] = []
+        for d in self._tu.diagnostics:
+            if d.severity >= 3:
+                offset = d.location.offset - self._shift
+                if offset < 0:
+                    raise RuntimeError(f"prelude does not parse: {d.spelling} (line {d.location.line})")
+                out.append((offset, d.spelling))
+        return out
+
+    # -- cursors
+    def children(self, cursor: Any) -> list[Any]:
+        out: list[Any] = []
+        tu = self._tu
+
+        def visit(child: Any, _parent: Any, _data: Any) -> int:
+            child._tu = tu
+            out.append(child)
+            return 1
+
+        self._lib.clang_visitChildren(cursor, self._visit_callback(visit), py_object(None))
+        return out
+
+    def extent(self, cursor: Any) -> tuple[int, int]:
+        lib = self._lib
+        r = lib.clang_getCursorExtent(cursor)
+        return self._offset(lib.clang_getRangeStart(r)), self._offset(lib.clang_getRangeEnd(r))
+
+    def _offset(self, location: Any) -> int:
+        out = c_uint()
+        self._lib.clang_getFileLocation(location, byref(c_void_p()), None, None, byref(out))
+        return out.value - self._shift
+
+    def spelling(self, cursor: Any) -> str:
+        return str(self._lib.clang_getCursorSpelling(cursor) or "")
+
+    def functions(self) -> list[tuple[str, Any]]:
+        """(name, cursor) of every function, method and function template with a body in the text."""
+        out: list[tuple[str, Any]] = []
+        todo = list(self.children(self.cursor))
+        while todo:
+            c = todo.pop(0)
+            kind = c._kind_id
+            if kind not in (1, 22, 8, 21, 24, 30):
+                continue
+            if self.extent(c)[1] <= 0:
+                continue
+            if kind in (1, 22):  # extern "C" blocks and namespaces
+                todo = self.children(c) + todo
+            else:
+                out.append((self.spelling(c), c))
+        return out
+
+    def parameters(self, function: Any) -> list[tuple[str, str]]:
+        """(name, declaration text) of the parameters."""
+        out = []
+        for c in self.children(function):
+            if c._kind_id == 10:
+                a, b = self.extent(c)
+                out.append((self.spelling(c), self.text[a:b]))
+        return out
+
+    def body(self, function: Any) -> Node | None:
+        for c in self.children(function):
+            if c._kind_id == 202:
+                return self.node(c)
+        return None
+
+    def body_cursors(self, function: Any) -> list[Any]:
+        for c in self.children(function):
+            if c._kind_id == 202:
+                return self.children(c)
+        return []
+
+    def node(self, cursor: Any) -> Node:
+        return _Converter(self).node(cursor)
+
+    def slice(self, node: Node) -> str:
+        return self.text[node.start : node.end]
+
+    def loc(self, node: Node) -> Loc:
+        return self.source.loc(node.start, node.end)
+
+
+@lru_cache(maxsize=8)
+def _prelude(name: str) -> str:
+    parts = [(_PRELUDES / n).read_text() for n in name.split("+")]
+    return "\n".join(parts)
+
+
+@lru_cache(maxsize=1)
+def _index(ci: Any) -> Any:
+    return ci.Index.create()
+
+
+# References that carry no value: type, template, namespace, overloaded declaration, label.
+_REFS = frozenset((43, 44, 45, 46, 47, 48, 49, 50))
+_OPERATOR = re.compile(r"operator\s*(.+)")
+_CALLEE = re.compile(r"(?:[\w:]+\s*(?:<[^;()]*>)?\s*(?:::|\.|->)\s*)*(?:template\s+)?(\w+)\s*(?:<|\(|\{)")
+_NAME = re.compile(r"[A-Za-z_][\w:]*\Z")
+
+
+class _Converter:
+    """Cursor to Node; one method per group of cursor kinds."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.u = unit
+        self.text = unit.text
+
+    def node(self, c: Any) -> Node:
+        handler = _HANDLERS.get(c._kind_id)
+        a, b = self.u.extent(c)
+        if handler is None:
+            return Node("other", self.text[a:b], self.kids(c), a, b)
+        return handler(self, c, a, b)
+
+    def kids(self, c: Any) -> list[Node]:
+        return [self.node(k) for k in self.u.children(c) if k._kind_id not in _REFS]
+
+    # -- expressions
+    def transparent(self, c: Any, a: int, b: int) -> Node:
+        """Implicit conversions, parentheses and temporaries: the operand itself."""
+        kids = self.kids(c)
+        if len(kids) == 1:
+            return kids[0]
+        text = self.text[a:b].strip()
+        if not kids:
+            if _NAME.match(text):
+                return Node("name", text.rsplit("::", 1)[-1], [], a, b)
+            return Node("other", text, [], a, b)
+        m = _CALLEE.match(text)
+        if m and text.endswith(")"):
+            return self._call(m.group(1), kids, a, b)
+        return Node("other", text, kids, a, b)
+
+    def name(self, c: Any, a: int, b: int) -> Node:
+        return Node("name", self.u.spelling(c), [], a, b)
+
+    def integer(self, c: Any, a: int, b: int) -> Node:
+        text = self.text[a:b].rstrip("uUlL")
+        try:
+            return Node("int", int(text, 0), [], a, b)
+        except ValueError:
+            return Node("other", text, [], a, b)
+
+    def literal(self, c: Any, a: int, b: int) -> Node:
+        return Node("float", self.text[a:b], [], a, b)
+
+    def string(self, c: Any, a: int, b: int) -> Node:
+        return Node("str", self.text[a:b], [], a, b)
+
+    def boolean(self, c: Any, a: int, b: int) -> Node:
+        return Node("int", int(self.text[a:b] == "true"), [], a, b, "bool")
+
+    def null(self, c: Any, a: int, b: int) -> Node:
+        return Node("null", None, [], a, b)
+
+    def member(self, c: Any, a: int, b: int) -> Node:
+        kids = self.kids(c)
+        name = self.u.spelling(c) or self.text[a:b].rsplit(".", 1)[-1]
+        if not kids and not name.startswith("operator"):
+            return Node("name", name, [], a, b)  # implicit this
+        return Node("member", name, kids, a, b)
+
+    def call(self, c: Any, a: int, b: int) -> Node:
+        name = self.u.spelling(c)
+        kids = self.kids(c)
+        m = _OPERATOR.match(name)
+        if m and not m.group(1)[0].isalpha():
+            return self._operator(m.group(1), kids, a, b)
+        if m:  # conversion function
+            inner = kids[0] if kids else Node("other", self.text[a:b], [], a, b)
+            return inner.kids[0] if inner.kind == "member" and inner.kids else inner
+        if not name:
+            found = _CALLEE.match(self.text, a, b)
+            name = found.group(1) if found else ""
+        return self._call(name, kids, a, b)
+
+    def _call(self, name: str, kids: list[Node], a: int, b: int) -> Node:
+        if kids:
+            first = kids[0]
+            if first.kind == "member" and first.value == name and first.start == a:
+                return Node("method", name, first.kids + kids[1:], a, b, self._callee_text(a, b))
+            if first.kind in ("name", "other") and first.start == a and self._is_callee(first, name):
+                return Node("call", name, kids[1:], a, b, self._callee_text(a, b))
+        head = self.text[a:b]
+        if len(kids) == 1 and (kids[0].start, kids[0].end) == (a, b):
+            return kids[0]  # implicit construction
+        found = _CALLEE.match(head)
+        if found and found.group(1) == name and not head.startswith("{"):
+            kind = "method" if "." in head[: found.end()] or "->" in head[: found.end()] else "construct"
+            return Node(kind, name, kids, a, b, self._callee_text(a, b))
+        if len(kids) == 1:
+            return kids[0]
+        return Node("construct", name, kids, a, b, self._callee_text(a, b))
+
+    def _is_callee(self, first: Node, name: str) -> bool:
+        if first.value == name:
+            return True
+        text = self.text[first.start : first.end]
+        return re.search(rf"\b{re.escape(name)}\b", text) is not None and "(" not in text if name else False
+
+    def _callee_text(self, a: int, b: int) -> str:
+        """Source text before the argument list, template arguments included."""
+        depth = 0
+        for i in range(a, min(b, a + 400)):
+            ch = self.text[i]
+            if ch == "<":
+                depth += 1
+            elif ch == ">":
+                depth -= 1
+            elif ch in "({" and depth <= 0:
+                return self.text[a:i].strip()
+        return self.text[a:b]
+
+    def _operator(self, op: str, kids: list[Node], a: int, b: int) -> Node:
+        kids = [k for k in kids if not (k.kind in ("name", "member") and str(k.value).startswith("operator"))]
+        if op == "()":
+            return Node("call", None, kids, a, b)
+        if op == "[]":
+            return Node("index", None, kids, a, b)
+        if op in ("->", "*") and len(kids) == 1:
+            return kids[0]
+        if len(kids) == 1:
+            return Node("un", op, kids, a, b)
+        if op == "=" or (op.endswith("=") and op not in ("==", "!=", "<=", ">=")):
+            return Node("assign", op, kids, a, b)
+        return Node("bin", op, kids, a, b)
+
+    def unary(self, c: Any, a: int, b: int) -> Node:
+        kids = self.kids(c)
+        text = self.text[a:b]
+        m = re.match(r"\+\+|--|[-+!~*&]", text)
+        if m is None:
+            m = re.search(r"(\+\+|--)\s*\Z", text)
+            return Node("un", "post" + m.group(1) if m else text, kids, a, b)
+        return Node("un", m.group(0), kids, a, b)
+
+    def binary(self, c: Any, a: int, b: int) -> Node:
+        kids = self.kids(c)
+        if len(kids) != 2:
+            return Node("other", self.text[a:b], kids, a, b)
+        lib = self.u._lib
+        kind = lib.clang_getCursorBinaryOperatorKind(c)
+        op = _BINARY.get(kind)
+        if op is None:
+            gap = self.text[kids[0].end : kids[1].start].strip(" ()\n")
+            op = gap or "?"
+        if op == "=" or (op.endswith("=") and op not in ("==", "!=", "<=", ">=")):
+            return Node("assign", op, kids, a, b)
+        return Node("bin", op, kids, a, b)
+
+    def subscript(self, c: Any, a: int, b: int) -> Node:
+        return Node("index", None, self.kids(c), a, b)
+
+    def conditional(self, c: Any, a: int, b: int) -> Node:
+        return Node("cond", None, self.kids(c), a, b)
+
+    def cast(self, c: Any, a: int, b: int) -> Node:
+        kids = self.kids(c)
+        head = self.text[a : kids[-1].start if kids else b]
+        m = re.match(r"\w+\s*<(.*)>\s*\(?", head, re.S) or re.match(r"\((.*?)\)", head, re.S)
+        target = (m.group(1) if m else head.split("(")[0]).strip()
+        if not kids:
+            return Node("other", self.text[a:b], [], a, b)
+        return Node("cast", target, [kids[-1]], a, b)
+
+    def init_list(self, c: Any, a: int, b: int) -> Node:
+        kids = self.kids(c)
+        if len(kids) == 1 and kids[0].kind == "init" and (kids[0].start, kids[0].end) == (a, b):
+            return kids[0]
+        return Node("init", None, kids, a, b)
+
+    def lambda_(self, c: Any, a: int, b: int) -> Node:
+        kids = [self.node(k) for k in self.u.children(c) if k._kind_id == 202]
+        return Node("lambda", None, kids, a, b)
+
+    def throw(self, c: Any, a: int, b: int) -> Node:
+        return Node("throw", self.text[a:b], [], a, b)
+
+    # -- statements
+    def decl_stmt(self, c: Any, a: int, b: int) -> Node:
+        kids = [self.node(k) for k in self.u.children(c)]
+        return kids[0] if len(kids) == 1 else Node("decls", None, kids, a, b)
+
+    def var(self, c: Any, a: int, b: int) -> Node:
+        lib = self.u._lib
+        at = self._at(lib.clang_getCursorLocation(c))
+        name = self.u.spelling(c)
+        after = at + len(name)
+        kids = [k for k in self.kids(c) if k.start >= after or k.kind == "lambda"]
+        kids = [k for k in kids if not (k.kind == "construct" and not k.kids and k.start <= at)]
+        return Node("decl", name, kids, a, b, self.text[a:at].strip())
+
+    def _at(self, location: Any) -> int:
+        return self.u._offset(location)
+
+    def if_(self, c: Any, a: int, b: int) -> Node:
+        return Node("if", None, self.kids(c), a, b)
+
+    def for_(self, c: Any, a: int, b: int) -> Node:
+        return Node("for", None, self.kids(c), a, b)
+
+    def while_(self, c: Any, a: int, b: int) -> Node:
+        return Node("while", None, self.kids(c), a, b)
+
+    def block(self, c: Any, a: int, b: int) -> Node:
+        return Node("block", None, self.kids(c), a, b)
+
+    def return_(self, c: Any, a: int, b: int) -> Node:
+        return Node("return", None, self.kids(c), a, b)
+
+    def simple(self, c: Any, a: int, b: int) -> Node:
+        return Node({213: "break", 212: "continue", 230: "empty"}[c._kind_id], None, [], a, b)
+
+    def switch(self, c: Any, a: int, b: int) -> Node:
+        kind = {206: "switch", 203: "case", 204: "default"}[c._kind_id]
+        return Node(kind, None, self.kids(c), a, b)
+
+
+_BINARY = {
+    3: "*", 4: "/", 5: "%", 6: "+", 7: "-", 8: "<<", 9: ">>", 11: "<", 12: ">", 13: "<=", 14: ">=",
+    15: "==", 16: "!=", 17: "&", 18: "^", 19: "|", 20: "&&", 21: "||", 22: "=", 23: "*=", 24: "/=",
+    25: "%=", 26: "+=", 27: "-=", 28: "<<=", 29: ">>=", 30: "&=", 31: "^=", 32: "|=", 33: ",",
+}  # fmt: skip
+
+_Handler = Callable[[_Converter, Any, int, int], Node]
+_HANDLERS: dict[int, _Handler] = {
+    100: _Converter.transparent, 111: _Converter.transparent, 200: _Converter.transparent,
+    101: _Converter.name, 102: _Converter.member, 103: _Converter.call,
+    106: _Converter.integer, 107: _Converter.literal, 109: _Converter.string, 110: _Converter.string,
+    112: _Converter.unary, 113: _Converter.subscript, 114: _Converter.binary, 115: _Converter.binary,
+    116: _Converter.conditional, 117: _Converter.cast, 119: _Converter.init_list,
+    124: _Converter.cast, 125: _Converter.cast, 126: _Converter.cast, 127: _Converter.cast,
+    128: _Converter.cast, 130: _Converter.boolean, 131: _Converter.null, 133: _Converter.throw,
+    144: _Converter.lambda_, 202: _Converter.block, 203: _Converter.switch, 204: _Converter.switch,
+    205: _Converter.if_, 206: _Converter.switch, 207: _Converter.while_, 209: _Converter.for_,
+    212: _Converter.simple, 213: _Converter.simple, 214: _Converter.return_, 230: _Converter.simple,
+    231: _Converter.decl_stmt, 9: _Converter.var,
+}  # fmt: skip
