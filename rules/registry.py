@@ -1,0 +1,148 @@
+"""What a rule is, how rules are found, and how they are run over an analysis.
+
+A rule is a module ``alNNN_the_name.py`` in this package that defines ``RULE``.  The ``rule`` command, the
+documentation pages, the SARIF rule table and the tests are made from it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
+
+from ..analyzer.codes import CODES
+from ..analyzer.findings import Evidence, Finding, Related, Severity, fingerprint
+from ..analyzer.program import Loc
+
+if TYPE_CHECKING:
+    from ..analyzer.analysis import Analysis
+
+    Check: TypeAlias = Callable[[Analysis], Iterator[Finding]]
+
+_MODULE = re.compile(r"al\d{3}_[a-z0-9_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule: what it says about itself, and the check.
+
+    ``summary`` is one sentence.  ``explanation`` says what is checked and why the fault is bad.  ``bad`` and
+    ``good`` are short excerpts of wrapper or kernel text.  ``check`` is None where the findings come from the
+    configuration rather than from a wrapper.  ``help`` says what a user can do about it.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    summary: str
+    explanation: str
+    bad: str
+    good: str
+    since: str
+    check: Check | None = None
+    help: str = ""
+
+    def __post_init__(self) -> None:
+        known = CODES.get(self.code)
+        if known is None or known != (self.name, self.severity):
+            raise ValueError(
+                f"{self.code} {self.name} [{self.severity}] is not in the table of codes ({known})"
+            )
+
+    def finding(
+        self,
+        message: str,
+        loc: Loc,
+        *,
+        severity: Severity | None = None,
+        help: str | None = None,
+        related: Iterable[Related] = (),
+        storage: str | None = None,
+        tensor: str | None = None,
+        base: str | None = None,
+        kernel: str | None = None,
+        parameter: str | None = None,
+        launch_line: int | None = None,
+        op: str | None = None,
+        source_nodes: Sequence[str] = (),
+        evidence: Evidence | None = None,
+    ) -> Finding:
+        """A finding of this rule; ``severity`` and ``help`` default to the rule's own."""
+        draft = Finding(
+            code=self.code, name=self.name, severity=severity or self.severity, message=message, loc=loc,
+            related=tuple(related), storage=storage, tensor=tensor, base=base, kernel=kernel, parameter=parameter,
+            launch_line=launch_line, op=op, source_nodes=tuple(source_nodes), evidence=evidence or Evidence(),
+            help=self.help if help is None else help,
+        )  # fmt: skip
+        return replace(draft, fingerprint=identity(draft))
+
+
+def identity(finding: Finding) -> str:
+    """A fingerprint that survives moved lines and renumbered buffers, kernels and size symbols.
+
+    Equal findings of one file share it; :func:`run_rules` tells them apart by an ordinal.
+    """
+    e = finding.evidence
+    kernel = re.sub(r"_?\d+$", "", finding.kernel or "")
+    numbers = (e.access, e.min, e.max, e.available, e.unit, e.sizes, e.strides, e.offset, e.expected_offset)
+    shape = re.sub(r"\b([a-z]+)\d+\b", r"\1#", str(numbers))
+    return fingerprint(finding.code, kernel, finding.parameter, finding.op, shape)
+
+
+def run_rules(analysis: Analysis, rules: Sequence[Rule] | None = None) -> list[Finding]:
+    """Every finding of the rules (default: all) over one analysis, in the order of the file."""
+    found = [
+        finding
+        for rule in (load_rules() if rules is None else rules)
+        if rule.check is not None
+        for finding in rule.check(analysis)
+    ]
+    found.sort(
+        key=lambda f: (
+            f.loc.line,
+            f.loc.column,
+            f.code,
+            f.loc.path,
+            f.kernel or "",
+            f.parameter or "",
+            f.message,
+        )
+    )
+    return number(found)
+
+
+def number(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings with fingerprints made unique: the second and later equal ones carry their ordinal."""
+    seen: dict[str, int] = {}
+    out = []
+    for f in findings:
+        n = seen[f.fingerprint] = seen.get(f.fingerprint, 0) + 1
+        out.append(f if n == 1 else replace(f, fingerprint=fingerprint(f.fingerprint, n)))
+    return out
+
+
+@cache
+def load_rules() -> tuple[Rule, ...]:
+    """All rules, by code. Raises ValueError when two share a code or a module is not named for its rule."""
+    rules: dict[str, Rule] = {}
+    package = importlib.import_module(__package__)
+    for info in pkgutil.iter_modules(package.__path__):
+        if not _MODULE.fullmatch(info.name):
+            continue
+        rule: Rule = importlib.import_module(f"{__package__}.{info.name}").RULE
+        wanted = f"{rule.code.lower()}_{rule.name.replace('-', '_')}"
+        if info.name != wanted:
+            raise ValueError(f"rules/{info.name}.py holds {rule.code} {rule.name}: call it {wanted}.py")
+        if rule.code in rules:
+            raise ValueError(f"two rules have the code {rule.code}")
+        rules[rule.code] = rule
+    return tuple(rules[c] for c in sorted(rules))
+
+
+def get_rule(code: str) -> Rule | None:
+    """The rule of a code or name, None when it is not written (see :data:`..analyzer.codes.CODES`)."""
+    return next((r for r in load_rules() if code.upper() == r.code or code == r.name), None)
