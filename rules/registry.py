@@ -15,7 +15,8 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..analyzer.codes import CODES
-from ..analyzer.findings import Evidence, Finding, Related, Severity, fingerprint
+from ..analyzer.findings import Evidence, Finding, Related, Severity
+from ..analyzer.identity import identity, number
 from ..analyzer.program import Loc
 
 if TYPE_CHECKING:
@@ -81,18 +82,6 @@ class Rule:
         return replace(draft, fingerprint=identity(draft))
 
 
-def identity(finding: Finding) -> str:
-    """A fingerprint that survives moved lines and renumbered buffers, kernels and size symbols.
-
-    Equal findings of one file share it; :func:`run_rules` tells them apart by an ordinal.
-    """
-    e = finding.evidence
-    kernel = re.sub(r"_?\d+$", "", finding.kernel or "")
-    numbers = (e.access, e.min, e.max, e.available, e.unit, e.sizes, e.strides, e.offset, e.expected_offset)
-    shape = re.sub(r"\b([a-z]+)\d+\b", r"\1#", str(numbers))
-    return fingerprint(finding.code, kernel, finding.parameter, finding.op, shape)
-
-
 def run_rules(analysis: Analysis, rules: Sequence[Rule] | None = None) -> list[Finding]:
     """Every finding of the rules (default: all) over one analysis, in the order of the file."""
     found = [
@@ -113,16 +102,6 @@ def run_rules(analysis: Analysis, rules: Sequence[Rule] | None = None) -> list[F
         )
     )
     return number(found)
-
-
-def number(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings with fingerprints made unique: the second and later equal ones carry their ordinal."""
-    seen: dict[str, int] = {}
-    out = []
-    for f in findings:
-        n = seen[f.fingerprint] = seen.get(f.fingerprint, 0) + 1
-        out.append(f if n == 1 else replace(f, fingerprint=fingerprint(f.fingerprint, n)))
-    return out
 
 
 @cache

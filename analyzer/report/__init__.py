@@ -1,1 +1,76 @@
-"""Output formats, one module each."""
+"""Output formats, one module each.
+
+Every format is a function ``render(report, context) -> str``; it reads findings and prints nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from ..findings import Report, Severity
+
+#: Names that ``--format`` takes, the default first; each is a module of this package.
+FORMATS: tuple[str, ...] = ("text", "json", "sarif", "github", "gitlab", "junit")
+
+
+class RuleText(Protocol):
+    """What a format may say about a rule."""
+
+    @property
+    def code(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def severity(self) -> Severity: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def explanation(self) -> str: ...
+    @property
+    def help(self) -> str: ...
+    @property
+    def bad(self) -> str: ...
+    @property
+    def good(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """How to render: what the terminal can do, what was asked for, and what is known beside the report.
+
+    ``root`` is the folder that paths are shown relative to; ``fails`` the severities that make the run fail;
+    ``notes`` are sentences for the summary, such as how many findings are suppressed.
+    """
+
+    root: str = ""
+    color: bool = False
+    width: int = 100
+    quiet: bool = False
+    verbose: bool = False
+    statistics: bool = False
+    fails: Sequence[Severity] = ("error",)
+    notes: Sequence[str] = ()
+    rules: Mapping[str, RuleText] = field(default_factory=dict)
+
+
+def render(format: str, report: Report, context: Context) -> str:
+    """The report in one of :data:`FORMATS`, ending in a line break."""
+    text: str = importlib.import_module(f"{__package__}.{format}").render(report, context)
+    return text
+
+
+def shown(path: str, root: str) -> str:
+    """A path as people and CI services want it: relative to ``root`` when inside, with forward slashes."""
+    posix = path.replace("\\", "/")
+    base = root.replace("\\", "/").rstrip("/") + "/"
+    return posix[len(base) :] if root and posix.startswith(base) else posix.removeprefix("./")
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 error``, ``2 errors``, ``1,200 accesses``."""
+    ending = "" if count == 1 else "es" if noun.endswith("ss") else "s"
+    return f"{count:,} {noun}{ending}"

@@ -1,0 +1,290 @@
+"""Settings of a check: defaults, the configuration file, and the options that override it.
+
+``[tool.aoti-lint]`` of a ``pyproject.toml``, or an ``aoti-lint.toml``, whichever is nearest upwards.  Every
+mistake raises :class:`ConfigError` with one sentence that names the nearest right word.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from .codes import UnknownCode, expand, nearest
+from .report import FORMATS
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FailOn: TypeAlias = Literal["error", "warning", "note", "never"]
+FAIL_ON: tuple[FailOn, ...] = ("error", "warning", "note", "never")
+#: A dynamic size's inclusive bounds; the upper one None when open.
+Range: TypeAlias = "tuple[int, int | None]"
+
+
+class ConfigError(Exception):
+    """Wrong usage or configuration: one sentence for the user, exit code 2."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One report to write: a format's name and the file it goes to (None: standard output)."""
+
+    format: str
+    file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """One ``[[suppress]]`` entry; ``code`` may be a prefix, the patterns are shell patterns."""
+
+    code: str
+    reason: str
+    path: str | None = None
+    kernel: str | None = None
+    buffer: str | None = None
+    expires: date | None = None
+    line: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything a check is told. ``file`` is the configuration file, None when there is none."""
+
+    runtime: str = "auto"
+    outputs: tuple[Output, ...] = ()
+    select: frozenset[str] | None = None
+    ignore: frozenset[str] = frozenset()
+    fail_on: FailOn = "error"
+    strict: bool = False
+    baseline: Path | None = None
+    sizes: dict[str, Range] = field(default_factory=dict)
+    jobs: int | None = None
+    statistics: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    no_color: bool = False
+    suppress: tuple[Suppression, ...] = ()
+    file: Path | None = None
+
+    @property
+    def root(self) -> Path:
+        """The folder that patterns of the configuration are relative to."""
+        return self.file.parent if self.file else Path.cwd()
+
+    def wants(self, code: str) -> bool:
+        """Whether findings of this code are asked for."""
+        return (self.select is None or code in self.select) and code not in self.ignore
+
+
+# -- values, as options and files both write them --------------------------------------------------
+
+
+def parse_codes(words: list[str]) -> frozenset[str]:
+    """Codes, prefixes or names, each word possibly a comma-separated list."""
+    try:
+        return expand(part for word in words for part in word.split(","))
+    except UnknownCode as e:
+        raise ConfigError(str(e)) from None
+
+
+def parse_format(text: str) -> Output:
+    """``NAME`` or ``NAME=FILE``."""
+    name, eq, file = text.partition("=")
+    if name not in FORMATS:
+        raise ConfigError(f"no format is called {name!r}{nearest(name, FORMATS)} ({', '.join(FORMATS)})")
+    if eq and not file:
+        raise ConfigError(f"format {text!r} names no file")
+    return Output(name, Path(file) if file else None)
+
+
+def parse_size(text: str) -> tuple[str, Range]:
+    """``NAME=VALUE``, VALUE being ``8``, ``1..512`` or ``2..``."""
+    m = re.fullmatch(r"(\w+)=(\d+)(?:(\.\.)(\d*))?", text.strip())
+    if m is None:
+        raise ConfigError(f"size {text!r} is not NAME=VALUE, such as s77=8 or s77=1..512")
+    lo = int(m[2])
+    hi = lo if m[3] is None else int(m[4]) if m[4] else None
+    if hi is not None and hi < lo:
+        raise ConfigError(f"size {text!r} is an empty range")
+    return m[1], (lo, hi)
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """``I/N``, I from 1 to N."""
+    m = re.fullmatch(r"(\d+)/(\d+)", text)
+    if m is None or not 1 <= int(m[1]) <= int(m[2]):
+        raise ConfigError(f"shard {text!r} is not I/N with 1 <= I <= N")
+    return int(m[1]), int(m[2])
+
+
+def parse_fail_on(text: str) -> FailOn:
+    for known in FAIL_ON:
+        if text == known:
+            return known
+    raise ConfigError(f"fail-on must be one of {', '.join(FAIL_ON)}, not {text!r}{nearest(text, FAIL_ON)}")
+
+
+# -- the file ---------------------------------------------------------------------------------------
+
+
+def find(start: Path) -> Path | None:
+    """The configuration nearest upwards from a folder; a pyproject.toml counts when it has our table."""
+    for folder in (start, *start.parents):
+        own = folder / "aoti-lint.toml"
+        if own.is_file():
+            return own
+        shared = folder / "pyproject.toml"
+        if shared.is_file() and _table(shared) is not None:
+            return shared
+    return None
+
+
+def load(file: Path | None) -> Settings:
+    """The settings of a configuration file; without one, the defaults."""
+    if file is None:
+        return Settings()
+    table = _table(file)
+    if table is None:
+        raise ConfigError(f"{file} has no [tool.aoti-lint] table")
+    settings = Settings(file=file.resolve())
+    for key, value in table.items():
+        reader = KEYS.get(key)
+        if reader is None:
+            raise ConfigError(f"{file}: unknown key {key!r}{nearest(key, KEYS)}")
+        try:
+            settings = replace(settings, **reader(value, settings))
+        except ConfigError as e:
+            raise ConfigError(f"{file}: {key}: {e}") from None
+    return settings
+
+
+def _table(file: Path) -> dict[str, Any] | None:
+    """Our table of a TOML file: the whole of aoti-lint.toml, [tool.aoti-lint] of any other."""
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as e:
+        raise ConfigError(f"cannot read {file}: {e.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        raise ConfigError(f"{file} is not valid TOML: {e}") from None
+    if file.name != "pyproject.toml":
+        return document
+    tools = document.get("tool")
+    table = tools.get("aoti-lint") if isinstance(tools, dict) else None
+    if table is not None and not isinstance(table, dict):
+        raise ConfigError(f"{file}: [tool.aoti-lint] is not a table")
+    return table
+
+
+Reader: TypeAlias = Callable[[Any, Settings], "dict[str, Any]"]
+
+
+def _expect(value: Any, kind: type, what: str) -> Any:
+    # bool is an int in Python, not in TOML.
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise ConfigError(f"expected {what}, found {value!r}")
+    return value
+
+
+def _strings(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    return [_expect(v, str, "a string") for v in _expect(value, list, "a list of strings")]
+
+
+def _flag(name: str) -> Reader:
+    return lambda value, _: {name: _expect(value, bool, "true or false")}
+
+
+def _formats(value: Any, settings: Settings) -> dict[str, Any]:
+    outputs = [parse_format(v) for v in _strings(value)]
+    return {"outputs": tuple(Output(o.format, o.file and settings.root / o.file) for o in outputs)}
+
+
+def _sizes(value: Any, _: Settings) -> dict[str, Any]:
+    table = _expect(value, dict, 'a table such as { s77 = "1..512" }')
+    return {"sizes": dict(parse_size(f"{name}={size}") for name, size in table.items())}
+
+
+def _jobs(value: Any, _: Settings) -> dict[str, Any]:
+    if _expect(value, int, "a number") < 1:
+        raise ConfigError("expected at least 1")
+    return {"jobs": value}
+
+
+def _suppress(value: Any, settings: Settings) -> dict[str, Any]:
+    entries = _expect(value, list, "[[suppress]] entries")
+    lines = _entry_lines(settings.file)
+    read = []
+    for n, entry in enumerate(entries):
+        line = lines[n] if n < len(lines) else 1
+        try:
+            read.append(_suppression(_expect(entry, dict, "a table"), line))
+        except ConfigError as e:
+            raise ConfigError(f"entry {n + 1} (line {line}): {e}") from None
+    return {"suppress": tuple(read)}
+
+
+_ENTRY_KEYS = ("code", "path", "kernel", "buffer", "reason", "expires")
+
+
+def _suppression(entry: dict[str, Any], line: int) -> Suppression:
+    for key in entry:
+        if key not in _ENTRY_KEYS:
+            raise ConfigError(f"unknown key {key!r}{nearest(key, _ENTRY_KEYS)}")
+    for key in ("code", "reason"):
+        if not isinstance(entry.get(key), str) or not entry[key].strip():
+            raise ConfigError(
+                f"{key!r} is missing: say {'what' if key == 'code' else 'why it'} is suppressed"
+            )
+    parse_codes([entry["code"]])
+    text = {
+        k: None if k not in entry else _expect(entry[k], str, f"a string for {k!r}") for k in _ENTRY_KEYS[1:4]
+    }
+    return Suppression(
+        code=entry["code"], reason=entry["reason"], path=text["path"], kernel=text["kernel"], buffer=text["buffer"],
+        expires=_date(entry.get("expires")), line=line,
+    )  # fmt: skip
+
+
+def _date(value: Any) -> date | None:
+    if isinstance(value, datetime):
+        return value.date()
+    if value is None or isinstance(value, date):
+        return value
+    try:
+        return date.fromisoformat(_expect(value, str, "a date"))
+    except ValueError:
+        raise ConfigError(f"expires must be a date such as 2027-01-31, not {value!r}") from None
+
+
+def _entry_lines(file: Path | None) -> list[int]:
+    """Lines of the ``[[suppress]]`` headers: the TOML reader keeps no positions."""
+    text = file.read_text(encoding="utf-8") if file else ""
+    header = re.compile(r"\s*\[\[\s*(tool\s*\.\s*[\"']?aoti-lint[\"']?\s*\.\s*)?suppress\s*\]\]")
+    return [n for n, line in enumerate(text.splitlines(), 1) if header.match(line)]
+
+
+#: Keys of a configuration file: the options of ``aoti-lint check`` that belong to a project.
+KEYS: dict[str, Reader] = {
+    "runtime": lambda v, _: {"runtime": _expect(v, str, "a runtime's name")},
+    "format": _formats,
+    "select": lambda v, _: {"select": parse_codes(_strings(v))},
+    "ignore": lambda v, _: {"ignore": parse_codes(_strings(v))},
+    "fail-on": lambda v, _: {"fail_on": parse_fail_on(_expect(v, str, "a string"))},
+    "strict": _flag("strict"),
+    "baseline": lambda v, s: {"baseline": s.root / _expect(v, str, "a file name")},
+    "size": _sizes,
+    "jobs": _jobs,
+    "statistics": _flag("statistics"),
+    "quiet": _flag("quiet"),
+    "verbose": _flag("verbose"),
+    "no-color": _flag("no_color"),
+    "suppress": _suppress,
+}
