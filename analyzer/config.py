@@ -131,6 +131,32 @@ def parse_fail_on(text: str) -> FailOn:
     raise ConfigError(f"fail-on must be one of {', '.join(FAIL_ON)}, not {text!r}{nearest(text, FAIL_ON)}")
 
 
+def override(settings: Settings, **options: Any) -> Settings:
+    """The settings with command-line options over them; None means not given.
+
+    Options are named as the command line names them, with underscores; ``output`` is where the format without
+    a file goes.  At most one format can have standard output; when all have files, text goes there.
+    """
+    given = {k: v for k, v in options.items() if v is not None}
+    output = given.pop("output", None)
+    read: dict[str, Callable[[Any], Any]] = {
+        "select": parse_codes,
+        "ignore": parse_codes,
+        "fail_on": parse_fail_on,
+        "outputs": lambda v: tuple(parse_format(f) for f in v),
+        "sizes": lambda v: {**settings.sizes, **dict(parse_size(s) for s in v)},
+    }
+    changed = replace(settings, **{k: read[k](v) if k in read else v for k, v in given.items()})
+    outputs = list(changed.outputs)
+    if all(o.file is not None for o in outputs):
+        outputs.insert(0, Output(FORMATS[0]))
+    loose = [o for o in outputs if o.file is None]
+    if len(loose) > 1:
+        names = " and ".join(o.format for o in loose)
+        raise ConfigError(f"{names} cannot both go to one place: write --format {loose[-1].format}=FILE")
+    return replace(changed, outputs=tuple(Output(o.format, o.file or output) for o in outputs))
+
+
 # -- the file ---------------------------------------------------------------------------------------
 
 

@@ -18,17 +18,37 @@ from .config import ConfigError, Settings, Suppression, parse_codes
 from .findings import FileReport, Finding, Report, fingerprint
 from .policy import harden
 from .program import Loc
+from .report import plural, shown
 
 SCHEMA = "aoti-lint-baseline/1"
 _STALE = "AL903"
 
 
-def suppress(report: Report, settings: Settings, *, complete: bool = True, today: date | None = None) -> int:
-    """Drops the findings that ``[[suppress]]`` entries cover and returns how many.
+def accept(
+    report: Report, settings: Settings, new_baseline: Path | None, *, complete: bool = True
+) -> list[str]:
+    """Applies suppressions and the baseline, writing a new one first when asked; says what was left out.
 
-    An expired entry covers nothing.  ``complete`` is false when the run sees a part of the files it was given,
-    so that an entry that covers nothing may still be needed.
+    ``complete`` is false when the run sees a part of the inputs it was given: then nothing can be called stale.
     """
+    said = []
+    if dropped := suppress(report, settings, complete=complete):
+        said.append(f"{plural(dropped, 'finding')} suppressed by {_short(settings.file)}")
+    if new_baseline is not None:
+        count = write_baseline(report, new_baseline)
+        said.append(f"{plural(count, 'finding')} written to {_short(new_baseline)}")
+    known = new_baseline or settings.baseline
+    if known is not None and (dropped := apply_baseline(report, known, settings, complete=complete)):
+        said.append(f"{plural(dropped, 'finding')} known from {_short(known)}")
+    return said
+
+
+def _short(path: Path | None) -> str:
+    return shown(str(path), str(Path.cwd()))
+
+
+def suppress(report: Report, settings: Settings, *, complete: bool = True, today: date | None = None) -> int:
+    """Drops the findings that ``[[suppress]]`` entries cover and returns how many; an expired one covers nothing."""
     day = today or date.today()
     live = [s for s in settings.suppress if s.expires is None or s.expires >= day]
     used: set[Suppression] = set()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -33,7 +34,8 @@ class Rule:
 
     ``summary`` is one sentence.  ``explanation`` says what is checked and why the fault is bad.  ``bad`` and
     ``good`` are short excerpts of wrapper or kernel text.  ``check`` is None where the findings come from the
-    configuration rather than from a wrapper.  ``help`` says what a user can do about it.
+    configuration rather than from a wrapper.  ``help`` says what a user can do about it.  The texts may be
+    indented as their file is.
     """
 
     code: str
@@ -51,8 +53,10 @@ class Rule:
         known = CODES.get(self.code)
         if known is None or known != (self.name, self.severity):
             raise ValueError(
-                f"{self.code} {self.name} [{self.severity}] is not in the table of codes ({known})"
+                f"{self.code} {self.name} [{self.severity}] is not in the table of codes: {known}"
             )
+        for name in ("summary", "explanation", "bad", "good", "help"):
+            object.__setattr__(self, name, textwrap.dedent(getattr(self, name)).strip())
 
     def finding(
         self,
