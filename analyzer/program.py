@@ -186,6 +186,15 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
+class Own:
+    """``RAIIAtenTensorHandle result(handle)``: ``result`` takes ownership of a raw handle."""
+
+    result: str
+    handle: str
+    loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
 class Reset:
     """``name.reset()``, or the end of a scope (``implicit``)."""
 
@@ -277,7 +286,7 @@ class Unmodelled:
 
 
 Event: TypeAlias = (
-    "Alloc | View | Move | Reset | Output | Call | Launch | Assert | Check | Branch | Loop | Unmodelled"
+    "Alloc | View | Move | Own | Reset | Output | Call | Launch | Assert | Check | Branch | Loop | Unmodelled"
 )
 
 

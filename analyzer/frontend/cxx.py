@@ -135,11 +135,11 @@ class Unit:
         while todo:
             c = todo.pop(0)
             kind = c._kind_id
-            if kind not in (1, 22, 8, 21, 24, 30):
+            if kind not in (1, 22, 23, 8, 21, 24, 30):
                 continue
             if self.extent(c)[1] <= 0:
                 continue
-            if kind in (1, 22):  # extern "C" blocks and namespaces
+            if kind in (1, 22, 23):  # extern "C" blocks and namespaces
                 todo = self.children(c) + todo
             else:
                 out.append((self.spelling(c), c))

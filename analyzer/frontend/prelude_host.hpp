@@ -23,11 +23,12 @@ template <class T> using ArrayRefTensor = handle_t;
 template <class T> struct ThreadLocalCachedOutputTensor { explicit ThreadLocalCachedOutputTensor(const handle_t&); void copy_data_from(const handle_t&); handle_t tensor() const; };
 template <class T> struct ThreadLocalCachedOutputArray { explicit ThreadLocalCachedOutputArray(const handle_t&); void copy_data_from(const handle_t&); template <class U> handle_t arrayref_tensor() const; };
 using ConstantMap = std::unordered_map<std::string, AtenTensorHandle>;
-struct AOTInductorModelKernelsBase {};
+struct AOTInductorModelKernelsBase {}; struct AOTInductorModelKernels : AOTInductorModelKernelsBase {};
 struct ConstInfo {
   std::string name, original_fqn; std::vector<int64_t> shape, stride; std::vector<uint8_t> opaque_metadata;
   int32_t dtype, device_type, layout, type; int64_t offset, opaque_metadata_size; size_t data_size; bool from_folded;
 };
+struct AOTInductorModelInputs {}; struct AOTInductorModelOutputs {};
 struct ParamInfo { const char* name; const char* shape; };
 struct AOTInductorModelBase {
   template <class... A> AOTInductorModelBase(A&&...);

@@ -1,0 +1,203 @@
+"""From the text of a wrapper file to the part a C++ parser should see.
+
+Only the model-specific functions stay; everything else (the C interface, helper headers inside Metal
+sources, Triton launchers, the constants table) becomes blanks, so that offsets and lines stay true.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ..program import Constant, Loc
+from .cxx import Text
+
+#: Functions whose bodies the wrapper reader wants.
+_WANTED = re.compile(
+    r"^(?!.*;[ \t]*$)[^\n#/]*\b(?:check_input_\d+|__check_inputs_outputs|_?const_run_impl|run_impl|inductor_entry_impl"
+    r"|run_impl_minimal_arrayref_interface)\s*(?:<[^;{]*?>)?\s*\(",
+    re.M,
+)
+_RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.S)
+_INCLUDE = re.compile(r"^[ \t]*#[^\n]*", re.M)
+_LIKELY = re.compile(r"\bC10_(?:UN)?LIKELY\b")
+_CALLED = re.compile(r"(?<![\w.>:])([A-Za-z_]\w*)\s*(?:<[\w:, ]*>)?\s*\(")
+_SCOPED = re.compile(r"(?:torch::)?aot_inductor::(\w+)\s*(?:<[\w:, ]*>)?\s*\(")
+_FIELD = re.compile(r"constants_info_\[(\d+)\]\.(\w+)\s*=\s*([^;]*);")
+_TORCH = re.compile(r"//\s*torch(?: version)?:?\s*(\d+\.\d+[\w.+]*)")
+_CPP_WORDS = frozenset(
+    "if for while switch return sizeof alignof alignas decltype catch throw new delete constexpr noexcept "
+    "static_cast reinterpret_cast const_cast dynamic_cast auto void int long float double bool char "
+    "static const inline template typename operator defined and or not do else try case".split()
+)
+_CLOSERS = {"run_impl", "inductor_entry_impl"}
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A wrapper text ready to parse: same length as the file, with declarations it needs in ``extra``."""
+
+    source: Text
+    original: str
+    extra: str
+    constants: tuple[Constant, ...]
+    device: str
+    torch: str | None
+    dialect: str
+
+
+def blank(text: str) -> str:
+    """Spaces of the same length, newlines kept."""
+    return re.sub(r"[^\n]", " ", text)
+
+
+def prepare(text: str, path: str, prelude_names: frozenset[str], first_line: int = 1) -> Prepared:
+    """Blank what is not model-specific and collect the constants table."""
+    body = _RAW_STRING.sub(lambda m: '""' + blank(m.group(0)[2:]), text)
+    kept = _keep_functions(body)
+    kept = _LIKELY.sub(lambda m: " " * len(m.group(0)), kept)
+    kept = re.sub(r"\bif constexpr\b", "if          ", kept)
+    kept = _INCLUDE.sub(lambda m: " " * len(m.group(0)), kept)
+    names = set(_CALLED.findall(kept)) - _CPP_WORDS - prelude_names
+    scoped = set(_SCOPED.findall(kept)) - prelude_names
+    values = set(re.findall(r"\b(aoti_torch_mps_shared_callback)\b", kept))
+    defined = set(re.findall(r"\b(\w+_lambda_\d+|var_\d+)\s*=", kept))
+    extra = "".join(
+        f"template <class... A> int {n}(A&&...);\n" for n in sorted(names - values - defined)
+    ) + "".join(f"extern int {n};\n" for n in sorted(values))
+    if scoped:
+        inner = "".join(f"template <class... A> int {n}(A&&...);" for n in sorted(scoped))
+        extra += f"namespace torch {{ namespace aot_inductor {{ {inner} }} }}\n"
+    cached = sorted(set(re.findall(r"\bcached_torch_\w+", kept)))
+    extra += "".join(f"extern int32_t {n};\n" for n in cached)
+    source = Text(path, kept, first_line)
+    return Prepared(
+        source, text, extra, _constants(body, source), _device(text), _torch_version(text), _dialect(text)
+    )
+
+
+def _dialect(text: str) -> str:
+    return "cpp_wrapper" if re.search(r"\binductor_entry_impl\s*\(", text) else "aoti"
+
+
+def _torch_version(text: str) -> str | None:
+    m = _TORCH.search(text)
+    return m.group(1) if m else None
+
+
+def _device(text: str) -> str:
+    """The graph's device, from the headers it includes or the devices it names."""
+    devices = re.findall(r"#include <torch/csrc/inductor/(?:aoti_include|cpp_wrapper)/(cuda|mps|xpu|cpu)\.h>", text)
+    names = devices or re.findall(r"CACHE_TORCH_DEVICE\((\w+)\)", text)
+    names += re.findall(r"\baoti_torch_(mps)_run_command_block|\b(?:cached_torch_device_type_)(cuda|xpu|mps)\b", text) and [
+        x for pair in re.findall(r"aoti_torch_(mps)_run_command_block|cached_torch_device_type_(cuda|xpu|mps)\b", text[:]) for x in pair if x
+    ]
+    for d in ("cuda", "mps", "xpu"):
+        if d in names:
+            return d
+    return "cpu"
+
+
+def _keep_functions(text: str) -> str:
+    """The wanted function definitions; everything between them blanked."""
+    spans: list[tuple[int, int]] = []
+    at = 0
+    while m := _WANTED.search(text, at):
+        brace = _body_start(text, m.end())
+        if brace < 0:
+            at = m.end()
+            continue
+        end = _body_end(text, brace)
+        start = _signature_start(text, m.start())
+        spans.append((start, end))
+        at = end
+    out: list[str] = []
+    last = 0
+    for a, b in spans:
+        out.append(blank(text[last:a]))
+        out.append(_flatten_namespace(text[a:b]))
+        last = b
+    out.append(blank(text[last:]))
+    return "".join(out)
+
+
+def _flatten_namespace(function: str) -> str:
+    """``AOTInductorModel<suffix>::`` is always the one model class of the prelude."""
+    return re.sub(
+        r"\bAOTInductorModel(\w+)::", lambda m: "AOTInductorModel" + "::" + " " * len(m.group(1)), function, count=1
+    )
+
+
+def _signature_start(text: str, at: int) -> int:
+    """Back over a ``template <…>`` line that belongs to the definition."""
+    before = text.rfind("\n", 0, max(at - 1, 0)) + 1
+    return before if re.match(r"\s*template\s*<.*>\s*$", text[before:at].strip("\n")) else at
+
+
+def _body_start(text: str, at: int) -> int:
+    """Offset of the ``{`` of a definition whose parameter list opened just before ``at``; -1 for a call."""
+    depth = 1
+    for i in range(at, min(len(text), at + 4000)):
+        ch = text[i]
+        if ch == "(":
+            depth += 1
+        elif ch == ")":
+            depth -= 1
+            if depth == 0:
+                tail = re.compile(r"\s*(?:const\s*)?\{").match(text, i + 1)
+                return tail.end() - 1 if tail else -1
+    return -1
+
+
+_TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|//[^\n]*|/\*.*?\*/|[{}]', re.S)
+
+
+def _body_end(text: str, brace: int) -> int:
+    """Offset after the brace that closes the one at ``brace``."""
+    depth = 0
+    for m in _TOKEN.finditer(text, brace):
+        tok = m.group(0)
+        if tok == "{":
+            depth += 1
+        elif tok == "}":
+            depth -= 1
+            if depth == 0:
+                return m.end()
+    return len(text)
+
+
+def _constants(text: str, source: Text) -> tuple[Constant, ...]:
+    rows: dict[int, dict[str, str]] = {}
+    lines: dict[int, Loc] = {}
+    for m in _FIELD.finditer(text):
+        i = int(m.group(1))
+        rows.setdefault(i, {})[m.group(2)] = m.group(3).strip()
+        if m.group(2) == "name":
+            lines[i] = source.loc(m.start(), m.end())
+    out = []
+    for i, row in sorted(rows.items()):
+        try:
+            out.append(_constant(i, row, lines[i]))
+        except (KeyError, ValueError):
+            continue
+    return tuple(out)
+
+
+def _constant(index: int, row: dict[str, str], loc: Loc) -> Constant:
+    def ints(field: str) -> tuple[int, ...]:
+        return tuple(int(x.rstrip("L")) for x in re.findall(r"-?\d+L*", row.get(field, "")))
+
+    dtype = re.search(r"cached_torch_dtype_(\w+)", row["dtype"])
+    device = re.search(r"device_type_(\w+)", row.get("device_type", ""))
+    return Constant(
+        row["name"].strip('"'),
+        index,
+        ints("shape"),
+        ints("stride"),
+        dtype.group(1) if dtype else "",
+        int(row.get("offset", "0")),
+        int(row["data_size"]),
+        loc,
+        device.group(1) if device else None,
+        row.get("from_folded") == "true",
+    )
