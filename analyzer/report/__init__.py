@@ -6,12 +6,14 @@ Every format is a function ``render(report, context) -> str``; it reads findings
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from ..findings import Report, Severity
+    from ..program import Loc
 
 #: Names that ``--format`` takes, the default first; each is a module of this package.
 FORMATS: tuple[str, ...] = ("text", "json", "sarif", "github", "gitlab", "junit")
@@ -68,6 +70,16 @@ def shown(path: str, root: str) -> str:
     posix = path.replace("\\", "/")
     base = root.replace("\\", "/").rstrip("/") + "/"
     return posix[len(base) :] if root and posix.startswith(base) else posix.removeprefix("./")
+
+
+def place(loc: Loc, root: str) -> tuple[str, int, str]:
+    """File and line for a service that shows files of the repository, and where in the file when it is a package.
+
+    A wrapper inside ``model.pt2`` is shown as line 1 of the package; the third part is ``member:line: ``, else ''.
+    """
+    path = shown(loc.path, root)
+    inside = re.match(r"(.+?\.(?:pt2|zip))!(.+)", path)
+    return (inside[1], 1, f"{inside[2]}:{loc.line}: ") if inside else (path, loc.line, "")
 
 
 def plural(count: int, noun: str) -> str:

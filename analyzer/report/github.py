@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..findings import SEVERITIES, Finding, Report, Severity
-from . import Context, plural, shown
+from ..program import Loc
+from . import Context, place, plural
 
 #: GitHub shows ten annotations of a level and step; the tenth is kept for the number of the others.
 LIMIT = 9
@@ -15,11 +16,12 @@ def render(report: Report, context: Context) -> str:
     commands: dict[str, list[str]] = {_LEVEL[s]: [] for s in SEVERITIES}
     for file in report.files:
         if file.status == "failed":
-            where = {"file": shown(file.path, context.root), "title": "aoti-lint: not analysed"}
-            commands["error"].append(_command("error", where, file.error or ""))
+            path, _, inside = place(Loc(file.path, 1), context.root)
+            where = {"file": path, "title": "aoti-lint: not analysed"}
+            commands["error"].append(_command("error", where, inside + (file.error or "")))
         for finding in file.findings:
             level = _LEVEL[finding.severity]
-            commands[level].append(_command(level, _where(finding, context), _text(finding)))
+            commands[level].append(_annotation(level, finding, context))
     lines: list[str] = []
     for level, found in commands.items():
         lines += found[:LIMIT]
@@ -30,21 +32,20 @@ def render(report: Report, context: Context) -> str:
     return "".join(line + "\n" for line in lines)
 
 
-def _where(finding: Finding, context: Context) -> dict[str, str]:
+def _annotation(level: str, finding: Finding, context: Context) -> str:
     loc = finding.loc
-    where = {"file": shown(loc.path, context.root), "line": str(loc.line), "col": str(loc.column)}
-    # GitHub refuses a column range that spans lines.
-    if loc.end_line > loc.line:
+    path, line, inside = place(loc, context.root)
+    where = {"file": path, "line": str(line)}
+    # GitHub takes columns only of a range within one line.
+    if loc.end_line > loc.line and not inside:
         where["endLine"] = str(loc.end_line)
-        del where["col"]
-    elif loc.end_column > loc.column:
-        where["endColumn"] = str(loc.end_column)
+    elif not inside:
+        where["col"] = str(loc.column)
+        if loc.end_column > loc.column:
+            where["endColumn"] = str(loc.end_column)
     where["title"] = f"{finding.code} {finding.name}"
-    return where
-
-
-def _text(finding: Finding) -> str:
-    return finding.message + (f"\nhelp: {finding.help}" if finding.help else "")
+    help = f"\nhelp: {finding.help}" if finding.help else ""
+    return _command(level, where, inside + finding.message + help)
 
 
 def _command(level: str, properties: dict[str, str], message: str) -> str:

@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from ..findings import Report, Severity, fingerprint
-from . import Context, shown
+from ..program import Loc
+from . import Context, place, shown
 
 _SEVERITY: dict[Severity, str] = {"error": "critical", "warning": "major", "note": "info"}
 
@@ -14,23 +15,24 @@ _SEVERITY: dict[Severity, str] = {"error": "critical", "warning": "major", "note
 def render(report: Report, context: Context) -> str:
     issues: list[dict[str, Any]] = []
     for file in report.files:
-        path = shown(file.path, context.root)
+        name = shown(file.path, context.root)
         if file.status == "failed":
-            text = f"aoti-lint could not analyse this file: {file.error}"
-            issues.append(_issue("aoti-lint", text, "blocker", path, 1, fingerprint(path, "failed")))
+            text = f"not analysed: {file.error}"
+            identity = fingerprint(name, "failed")
+            issues.append(_issue("aoti-lint", text, "blocker", Loc(file.path, 1), identity, context))
         for f in file.findings:
             # A finding's fingerprint is unique in its file only; GitLab wants it unique in the report.
-            identity = fingerprint(path, f.fingerprint)
-            where = shown(f.loc.path, context.root)
+            identity = fingerprint(name, f.fingerprint)
             check = f"{f.code} {f.name}"
-            issues.append(_issue(check, f.message, _SEVERITY[f.severity], where, f.loc.line, identity))
+            issues.append(_issue(check, f.message, _SEVERITY[f.severity], f.loc, identity, context))
     return json.dumps(_unique(issues), indent=1) + "\n"
 
 
-def _issue(check: str, text: str, severity: str, path: str, line: int, identity: str) -> dict[str, Any]:
+def _issue(check: str, text: str, severity: str, loc: Loc, identity: str, context: Context) -> dict[str, Any]:
+    path, line, inside = place(loc, context.root)
     return {
         "check_name": check,
-        "description": text,
+        "description": inside + text,
         "severity": severity,
         "fingerprint": identity,
         "location": {"path": path, "lines": {"begin": line}},

@@ -116,7 +116,7 @@ def _artifact(path: str, context: Context) -> dict[str, str]:
     short = shown(path, context.root)
     if PurePath(short).is_absolute():
         return {"uri": PurePath(short).as_uri()}
-    return {"uri": quote(short), "uriBaseId": "%SRCROOT%"}
+    return {"uri": quote(short, safe="/!"), "uriBaseId": "%SRCROOT%"}
 
 
 def _invocation(report: Report, context: Context) -> dict[str, Any]:
