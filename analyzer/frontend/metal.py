@@ -1,0 +1,87 @@
+"""Metal kernels of a wrapper file, lowered to the program model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ..program import Kernel, Loc
+from .cxx import Node, Text, Unit
+from .metal_body import Body
+from .metal_record import Record
+from .metal_signature import bind
+from .metal_source import Library, blank_attributes, libraries
+
+
+def find_kernels(text: str, path: str) -> dict[str, Kernel]:
+    """Every Metal kernel of a C++ or Python file by the name of its library, with locations in that file."""
+    found = libraries(text)
+    if not found:
+        return {}
+    lowered = _lower_all(dict.fromkeys(lib.text for lib in found))
+    whole = Text(path, text)
+    return {lib.name: _relocated(lowered[lib.text], lib, whole) for lib in found}
+
+
+def _relocated(kernel: Kernel, lib: Library, whole: Text) -> Kernel:
+    start = whole.loc(lib.offset)
+
+    def move(loc: Loc) -> Loc:
+        return Loc(
+            whole.path,
+            loc.line + start.line - 1,
+            loc.column + (start.column - 1 if loc.line == 1 else 0),
+            loc.end_line + start.line - 1,
+            loc.end_column + (start.column - 1 if loc.end_line == 1 else 0),
+        )
+
+    return replace(
+        kernel,
+        name=lib.name,
+        loc=move(kernel.loc),
+        accesses=tuple(replace(a, loc=move(a.loc)) for a in kernel.accesses),
+        unmodelled=tuple((t, move(loc)) for t, loc in kernel.unmodelled),
+    )
+
+
+#: Kernels by their text, with locations relative to it: models repeat kernels, and runs repeat models.
+_CACHE: dict[str, Kernel] = {}
+
+
+def _lower_all(texts: Iterable[str]) -> dict[str, Kernel]:
+    """Lower kernel functions given by their texts: one translation unit, a namespace each."""
+    texts = list(texts)
+    new = [t for t in texts if t not in _CACHE]
+    pieces: list[str] = []
+    bases: list[int] = []
+    at = 0
+    for i, t in enumerate(new):
+        head = f"namespace k{i} {{ "
+        pieces += [head, blank_attributes(t), "\n}\n"]
+        bases.append(at + len(head))
+        at += sum(map(len, pieces[-3:]))
+    unit = Unit(Text("", "".join(pieces)), "prelude_metal.hpp") if new else None
+    if unit is not None:
+        bodies = [(unit.extent(c)[0], unit.body(c)) for _, c in unit.functions()]
+        errors = unit.diagnostics()
+        for i, t in enumerate(new):
+            base, end = bases[i], bases[i] + len(t)
+            body = next((b for start, b in bodies if base <= start < end), None)
+            wrong = [(o - base, m) for o, m in errors if base <= o < end]
+            _CACHE[t] = _lower(t, base, body, wrong)
+    return {t: _CACHE[t] for t in texts}
+
+
+def _lower(text: str, base: int, body: Node | None, errors: Iterable[tuple[int, str]]) -> Kernel:
+    source = Text("", text)
+    r = Record(source, base)
+    walker = Body(r)
+    params = bind(text, r, body)
+    if body is None:
+        r.unmodelled.append((text[:200], source.loc(0)))
+    else:
+        walker.run(body)
+    for offset, message in errors:
+        r.unmodelled.append((message, source.loc(offset)))
+    end = text.rfind("}") + 1
+    return Kernel("", "metal", params, r.accesses(), source.loc(0, end), tuple(r.unmodelled))

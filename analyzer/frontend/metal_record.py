@@ -1,0 +1,141 @@
+"""What the Metal reader keeps while it walks a kernel: variables in scope, conditions, accesses."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ..expr import TRUE, Cond, Expr, sym
+from ..program import Access, Loc, Var
+from ..ranges import Ranges
+from .cxx import Node, Text
+from .metal_values import ANYTHING, INTEGERS, Value
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+#: Index variables of reduction dimensions: all threads of a group differ in these alone.
+REDUCTION_INDEX = re.compile(r"r\d+_index\Z")
+
+Kind = Literal["load", "store", "atomic"]
+
+
+@dataclass(slots=True)
+class Draft:
+    """An access whose later uses are still to be seen."""
+
+    param: str
+    kind: Kind
+    index: Value
+    guard: Cond
+    loops: tuple[Var, ...]
+    loc: Loc
+    text: str
+    names: tuple[tuple[str, Expr], ...]
+    value_vars: frozenset[str] | None
+    reason: str | None
+    used: Cond | None = None
+
+
+@dataclass(slots=True)
+class Record:
+    """State of one kernel's walk. Locations are relative to the kernel's own text."""
+
+    source: Text
+    base: int
+    elements: dict[str, str] = field(default_factory=dict)
+    grid: list[Var] = field(default_factory=list)
+    ranges: Ranges = field(default_factory=Ranges)
+    env: dict[str, Value] = field(default_factory=dict)
+    shared: set[str] = field(default_factory=set)
+    path: Cond = TRUE
+    loops: tuple[Var, ...] = ()
+    masks: int = 0
+    data: dict[str, Var] = field(default_factory=dict)
+    drafts: list[Draft] = field(default_factory=list)
+    unmodelled: list[tuple[str, Loc]] = field(default_factory=list)
+
+    # -- text
+    def loc(self, node: Node) -> Loc:
+        return self.source.loc(node.start - self.base, node.end - self.base)
+
+    def slice(self, node: Node) -> str:
+        return self.source.text[node.start - self.base : node.end - self.base]
+
+    def before(self, node: Node) -> str:
+        """The word in front of a node."""
+        head = self.source.text[max(0, node.start - self.base - 24) : node.start - self.base]
+        words = _WORD.findall(head)
+        return words[-1] if words and head.rstrip().endswith(words[-1]) else ""
+
+    def give_up(self, node: Node) -> None:
+        self.unmodelled.append((self.slice(node), self.loc(node)))
+
+    # -- variables
+    def declare(self, var: Var) -> Expr:
+        """Bring a variable into being; only its smallest value matters for signs."""
+        self.ranges.bounds[var.name] = (var.lo or 0, var.hi) if var.kind == "data" else (0, None)
+        return sym(var.name)
+
+    def unknown(self, name: str, type_: str) -> Expr:
+        """A value that is data: a fresh symbol in the range of its type."""
+        bits, signed = INTEGERS[type_]
+        low = -(1 << (bits - 1)) if signed else 0
+        unique, n = name, 2
+        while unique in self.data or unique in self.ranges.bounds:
+            unique, n = f"{name}#{n}", n + 1
+        var = Var(unique, None, "data", low, low + (1 << bits) - 1)
+        self.data[unique] = var
+        return self.declare(var)
+
+    # -- accesses
+    def access(self, kind: Kind, pointer: Value, node: Node, index: Node | None, stored: Value | None) -> int:
+        assert pointer.base is not None
+        text = self.slice(index) if index is not None else "0"
+        names = tuple(
+            (w, e)
+            for w in dict.fromkeys(_WORD.findall(text))
+            if (e := self._tracked(w)) is not None and e.value is None
+        )
+        deps = None if stored is None or ANYTHING in stored.deps else stored.deps
+        reason = None if pointer.expr is not None else f"the index {text} is not an integer expression"
+        self.drafts.append(
+            Draft(
+                pointer.base, kind, pointer, self.path, self.loops, self.loc(node), text, names, deps, reason
+            )
+        )
+        self.sink(pointer)
+        if stored is not None:
+            self.sink(stored)
+        return len(self.drafts) - 1
+
+    def _tracked(self, name: str) -> Expr | None:
+        v = self.env.get(name)
+        return v.expr if v is not None and v.base is None else None
+
+    def sink(self, v: Value) -> None:
+        """The value has an effect: the loads behind it are used."""
+        for number, cond in v.live.items():
+            draft = self.drafts[number]
+            draft.used = cond if draft.used is None else draft.used | cond
+
+    def accesses(self) -> tuple[Access, ...]:
+        return tuple(self._finish(d) for d in self.drafts)
+
+    def _finish(self, d: Draft) -> Access:
+        used = TRUE if d.used is None else d.used
+        symbols = d.guard.symbols | used.symbols | (d.index.expr.symbols if d.index.expr else frozenset())
+        data = tuple(v for name, v in self.data.items() if name in symbols)
+        return Access(
+            param=d.param,
+            kind=d.kind,
+            index=d.index.expr,
+            vars=(*self.grid, *d.loops, *data),
+            guard=d.guard,
+            loc=d.loc,
+            text=d.text,
+            reason=d.reason,
+            names=d.names,
+            value_vars=d.value_vars,
+            used=used,
+            index_bits=32 if INTEGERS.get(d.index.type, (64, True))[0] <= 32 else 64,
+        )
