@@ -24,7 +24,7 @@ class Op:
     ``where`` has a condition and two expressions: ``cond ? a : b``.
     """
 
-    __slots__ = ("_hash", "_syms", "args", "cond", "kind")
+    __slots__ = ("_hash", "_syms", "_text", "args", "cond", "kind")
 
     def __init__(self, kind: str, args: tuple[Expr, ...], cond: Cond | None = None) -> None:
         self.kind = kind
@@ -32,6 +32,7 @@ class Op:
         self.cond = cond
         self._hash = hash((kind, args, cond))
         self._syms: frozenset[str] | None = None
+        self._text: str | None = None  # monomials are sorted by it
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -46,7 +47,9 @@ class Op:
         return self._hash
 
     def __repr__(self) -> str:
-        return render_atom(self)
+        if self._text is None:
+            self._text = render_atom(self)
+        return self._text
 
     @property
     def symbols(self) -> frozenset[str]:
@@ -88,8 +91,14 @@ class Expr:
 
     # -- arithmetic
     def __add__(self, other: Expr | int) -> Expr:
+        if not isinstance(other, Expr):
+            other = const(other)
+        if not other.terms:
+            return self
+        if not self.terms:
+            return other
         terms = dict(self.terms)
-        for m, c in as_expr(other).terms.items():
+        for m, c in other.terms.items():
             terms[m] = terms.get(m, 0) + c
         return Expr(terms)
 
@@ -106,7 +115,7 @@ class Expr:
 
     def __mul__(self, other: Expr | int) -> Expr:
         if isinstance(other, int):
-            return Expr({m: c * other for m, c in self.terms.items()})
+            return self if other == 1 else Expr({m: c * other for m, c in self.terms.items()})
         if other.value is not None:
             return self * other.value
         if self.value is not None:
@@ -174,23 +183,37 @@ class Expr:
 
 
 def _substitute(e: Expr, get: Callable[[Any], Expr | None], names: Any) -> Expr:
-    out = ZERO
+    terms: dict[Mono, int] = {}
     for mono, c in e.terms.items():
-        term = const(c)
+        kept: list[Atom] = []
+        term: Expr | None = None
         for atom in mono:
-            term = term * _subst_atom(atom, get, names)
-        out = out + term
-    return out
+            new = _subst_atom(atom, get, names)
+            if new is None:
+                kept.append(atom)
+            else:
+                term = new if term is None else term * new
+        if term is None:
+            terms[mono] = terms.get(mono, 0) + c
+            continue
+        if kept:
+            term = term * Expr({tuple(kept): 1})
+        for m, k in term.terms.items():
+            terms[m] = terms.get(m, 0) + c * k
+    return Expr(terms)
 
 
-def _subst_atom(atom: Atom, get: Callable[[Any], Expr | None], names: Any) -> Expr:
+def _subst_atom(atom: Atom, get: Callable[[Any], Expr | None], names: Any) -> Expr | None:
+    """What replaces ``atom``; None when it stays as it is."""
     hit = get(atom)
     if hit is not None:
         return hit
     if isinstance(atom, str) or (names is not None and not (atom.symbols & names)):
-        return Expr({(atom,): 1})
+        return None
     args = tuple(_substitute(a, get, names) for a in atom.args)
     cond = _subst_cond(atom.cond, get, names) if atom.cond is not None else None
+    if args == atom.args and cond == atom.cond:
+        return None
     return make(atom.kind, args, cond)
 
 
@@ -248,36 +271,67 @@ def make(kind: str, args: tuple[Expr, ...], cond: Cond | None = None) -> Expr:
         return const(q if kind == "tdiv" else va - q * vb)
     if vb == 1:
         return a if kind in ("floordiv", "tdiv") else ZERO
-    exact = _exact_quotient(a, b)
+    exact = exact_div(a, b)
     if exact is not None:
         return exact if kind in ("floordiv", "tdiv") else ZERO
     if vb is not None and vb > 0 and kind in ("floordiv", "mod"):
         # (b*p + r) // b = p + r // b ; (b*p + r) % b = r % b, for any integers p and r
-        whole = {m: c - c % vb for m, c in a.terms.items() if c - c % vb}
-        rest = Expr({m: c % vb for m, c in a.terms.items()})
-        if whole and len(rest.terms) < len(a.terms):
-            p = Expr({m: c // vb for m, c in whole.items()})
+        p = {m: c // vb for m, c in a.terms.items() if c % vb == 0 or not m}
+        rest = Expr({m: c - vb * p.get(m, 0) for m, c in a.terms.items()})
+        if any(p.values()):
             tail = make(kind, (rest, b))
-            return p + tail if kind == "floordiv" else tail
+            return Expr(p) + tail if kind == "floordiv" else tail
     return Expr({(Op(kind, (a, b)),): 1})
 
 
-def _exact_quotient(a: Expr, b: Expr) -> Expr | None:
-    """``a / b`` when b is a single monomial that divides every term of a."""
+def exact_div(a: Expr, b: Expr) -> Expr | None:
+    """The polynomial ``q`` with ``a == q * b``, or None when there is none with integer coefficients."""
+    if a == b:
+        return ONE
     if len(b.terms) != 1:
-        return ONE if a == b else None
+        return _long_division(a, b) if b.terms and a.terms else None
     ((mono, c),) = b.terms.items()
     out: dict[Mono, int] = {}
     for m, k in a.terms.items():
-        rest = list(m)
-        for atom in mono:
-            if atom not in rest:
-                return None
-            rest.remove(atom)
         if k % c:
             return None
-        out[tuple(rest)] = k // c
+        rest = _without(m, mono)
+        if rest is None:
+            return None
+        out[rest] = k // c
     return Expr(out)
+
+
+def _without(m: Mono, part: Mono) -> Mono | None:
+    if not part:
+        return m
+    rest = list(m)
+    for atom in part:
+        if atom not in rest:
+            return None
+        rest.remove(atom)
+    return tuple(rest)
+
+
+def _long_division(a: Expr, b: Expr) -> Expr | None:
+    atoms = sorted(b.atoms() | a.atoms(), key=_key)
+
+    def lead(e: Expr) -> tuple[Mono, int]:
+        return max(e.terms.items(), key=lambda t: [t[0].count(x) for x in atoms])
+
+    mono, c = lead(b)
+    quotient = ZERO
+    for _ in range(len(a.terms) + 8):
+        m, k = lead(a)
+        rest = _without(m, mono)
+        if rest is None or k % c:
+            return None
+        step = Expr({rest: k // c})
+        quotient = quotient + step
+        a = a - step * b
+        if not a.terms:
+            return quotient
+    return None
 
 
 def _extreme(kind: str, args: Iterable[Expr]) -> Expr:
@@ -526,7 +580,7 @@ def _eval_op(op: Op, env: Mapping[str, Any]) -> Any:
             acc = fn(acc, v)
         return acc
     a, b = vals
-    if isinstance(b, int) and b == 0:
+    if (b == 0) if isinstance(b, int) else (b == 0).any():
         raise ZeroDivisionError(repr(op))
     if op.kind == "floordiv":
         return a // b

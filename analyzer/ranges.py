@@ -7,9 +7,10 @@ with ``s = lo + t, t >= 0`` a polynomial whose coefficients are all non-negative
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
 
-from .expr import Atom, Cond, Expr, Op, as_expr, const, evaluate, sym
+from .expr import Atom, Cond, Expr, Op, as_expr, const, evaluate_cond, exact_div, sym
 
 Interval = tuple[int | None, int | None]
 
@@ -19,17 +20,63 @@ class Ranges:
 
     def __init__(self, bounds: Mapping[str, Interval] | None = None, facts: Iterable[Cond] = ()) -> None:
         self.bounds: dict[str, Interval] = dict(bounds or {})
-        self.facts: tuple[Expr, ...] = tuple(
-            c.expr for c in facts if c.kind == "ge" and c.expr is not None
-        )
+        #: Every fact as given: a size is admitted when all of them hold.
+        self.checks: tuple[Cond, ...] = tuple(p for c in facts for p in c.conjuncts())
+        #: The facts that proofs use, as expressions that are not negative.
+        self.facts: tuple[Expr, ...] = tuple(e for c in self.checks for e in _inequalities(c))
+        #: Results that hold for these ranges, kept by those who compute them.
+        self.memo: dict[Hashable, Any] = {}
         self._cache: dict[Expr, bool | None] = {}
         self._interval_cache: dict[Expr, Interval] = {}
 
     def with_bounds(self, extra: Mapping[str, Interval], facts: Iterable[Cond] = ()) -> Ranges:
-        merged = {**self.bounds, **extra}
-        out = Ranges(merged, facts)
-        out.facts = self.facts + out.facts
+        return Ranges({**self.bounds, **extra}, (*self.checks, *facts))
+
+    def assuming(self, terms: Iterable[Expr]) -> Ranges:
+        """These ranges where all of ``terms`` are not negative as well.
+
+        Single symbols get tighter bounds from it: ``s*t >= 1`` with neither negative gives ``s >= 1`` and
+        ``t >= 1``; ``s // 4 >= 2`` gives ``s >= 8``.
+        """
+        new = [e for e in dict.fromkeys(terms) if self.nonneg(e) is not True]
+        if not new:
+            return self
+        key = ("assuming", tuple(new))
+        if key not in self.memo:
+            lows: dict[str, int] = {}
+            facts = []
+            for e in new:
+                if not self._implied_lows(e, lows):
+                    facts.append(Cond.of("ge", e))
+            bounds = {}
+            for name, low in lows.items():
+                lo, hi = self.bounds.get(name, (None, None))
+                bounds[name] = (low if lo is None else max(lo, low), hi)
+            self.memo[key] = self.with_bounds(bounds, facts)
+        out: Ranges = self.memo[key]
         return out
+
+    def _implied_lows(self, e: Expr, lows: dict[str, int]) -> bool:
+        """Lower bounds of symbols that ``e >= 0`` implies; whether they say all that it does."""
+        terms = [(m, c) for m, c in e.terms.items() if m]
+        if len(terms) != 1 or terms[0][1] < 0:
+            return False
+        mono, c = terms[0]
+        need = -(e.constant // c)  # mono >= need
+        if len(mono) > 1:
+            lowest = [self.atom_interval(a)[0] for a in mono]
+            if need < 1 or any(lo is None or lo < 0 for lo in lowest):
+                return False
+            for a in mono:
+                self._implied_lows(Expr({(a,): 1, (): -1}), lows)
+            return need == 1 and all(isinstance(a, str) for a in mono)
+        atom = mono[0]
+        if isinstance(atom, str):
+            lows[atom] = max(need, lows.get(atom, need))
+            return True
+        if atom.kind == "floordiv" and (d := atom.args[1].value) is not None and d > 0:
+            return self._implied_lows(atom.args[0] - need * d, lows)
+        return False
 
     # -- intervals
     def interval(self, e: Expr) -> Interval:
@@ -233,6 +280,19 @@ class Ranges:
             return False if False in parts else (None if None in parts else True)
         return True if True in parts else (None if None in parts else False)
 
+    def admits(self, env: Mapping[str, int]) -> bool:
+        """Whether sizes are within the ranges and pass every check that they decide."""
+        for name, v in env.items():
+            lo, hi = self.bounds.get(name, (None, None))
+            if (lo is not None and v < lo) or (hi is not None and v > hi):
+                return False
+        try:
+            return all(
+                evaluate_cond(c, env) for c in self.checks if c.symbols <= env.keys() and not c.has_opaque()
+            )
+        except ZeroDivisionError:
+            return False
+
     def samples(self, names: Iterable[str], limit: int = 64) -> list[dict[str, int]]:
         """Admitted sizes worth trying: lower bounds, a little above, middles, upper bounds."""
         names = sorted(names)
@@ -255,9 +315,15 @@ class Ranges:
                 out.append({**{m: p[0] for m, p in zip(names, picks, strict=True)}, n: v})
         seen: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
         for o in out:
-            if all(evaluate(f, o) >= 0 for f in self.facts if f.symbols <= o.keys()):
+            if self.admits(o):
                 seen.setdefault(tuple(sorted(o.items())), o)
         return list(seen.values())[:limit]
+
+
+def _inequalities(c: Cond) -> tuple[Expr, ...]:
+    if c.expr is None:
+        return ()
+    return {"ge": (c.expr,), "eq": (c.expr, -c.expr)}.get(c.kind, ())
 
 
 def _tag(atom: Atom, mark: str) -> str:
@@ -293,9 +359,7 @@ def _scale(factor: Expr, fact: Expr, atom: Expr) -> Expr | None:
         return factor
     if len(coef.terms) != 1:
         return None
-    from .expr import _exact_quotient
-
-    return _exact_quotient(factor, coef)
+    return exact_div(factor, coef)
 
 
 def _mul(a: Interval, b: Interval) -> Interval:

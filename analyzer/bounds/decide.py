@@ -1,0 +1,270 @@
+"""The ladder: closed forms, then exact sub-problems, then sizes one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+
+from ..expr import FALSE, Cond, Expr, const, maximum, minimum
+from ..program import Var
+from ..ranges import Ranges
+from .model import Decision, End, IndexRange
+from .pieces import pieces, without_opaque
+from .solve import Solved, corners, refine
+from .witness import Question, outside_at
+
+#: Points enumerated for an exact range that no verdict needs.
+CHEAP = 1 << 16
+#: Combinations of sizes that are tried one by one to prove an access.
+ALL_SIZES = 200
+
+_EMPTY = IndexRange(None, None, True, True)
+
+
+def index_range(index: Expr, vars: tuple[Var, ...], guard: Cond, ranges: Ranges) -> IndexRange:
+    """The range of ``index`` over all iterations in which ``guard`` holds."""
+    key = ("index_range", index, vars, guard)
+    if key not in ranges.memo:
+        ranges.memo[key] = _range(solutions(index, vars, guard, ranges), vars, guard)
+    found: IndexRange = ranges.memo[key]
+    return found
+
+
+def decide(
+    index: Expr, vars: tuple[Var, ...], guard: Cond, offset: Expr, capacity: Expr, ranges: Ranges
+) -> Decision:
+    """The verdict on ``0 <= offset + index < capacity`` for every iteration and every admitted size."""
+    key = ("decide", index, vars, guard, offset, capacity)
+    if key not in ranges.memo:
+        ranges.memo[key] = _decide(Question(index, vars, guard, offset, capacity), ranges)
+    found: Decision = ranges.memo[key]
+    return found
+
+
+def solutions(
+    index: Expr, vars: tuple[Var, ...], guard: Cond, ranges: Ranges, typed: bool = True
+) -> tuple[Solved, ...]:
+    """The pieces of the iteration space with both ends of the index over each."""
+    key = ("solutions", index, vars, guard, typed)
+    if key not in ranges.memo:
+        out = []
+        for p in pieces(index, vars, guard, ranges, typed):
+            s = corners(p)
+            if not (s.low.exact and s.high.exact):
+                s = refine(s, CHEAP)
+            if not s.empty:
+                out.append(s)
+        ranges.memo[key] = tuple(out)
+    found: tuple[Solved, ...] = ranges.memo[key]
+    return found
+
+
+# -- ranges
+
+
+def _range(solved: tuple[Solved, ...], vars: tuple[Var, ...], guard: Cond) -> IndexRange:
+    if not solved:
+        return _EMPTY
+    low = _outermost([s.low for s in solved], solved, False)
+    high = _outermost([s.high for s in solved], solved, True)
+    exact, reason = low.exact and high.exact, low.reason or high.reason
+    if exact and guard.has_opaque():
+        exact, reason = False, "guard depends on data"
+    return IndexRange(low.value, high.value, exact, False, None if exact else reason)
+
+
+def _outermost(ends: list[End], solved: tuple[Solved, ...], up: bool) -> End:
+    """The end of the union of the pieces."""
+    if len(ends) == 1:
+        return ends[0]
+    unknown = next((e for e in ends if e.value is None), None)
+    if unknown is not None:
+        return unknown
+    values = [e.value for e in ends if e.value is not None]
+    value = (maximum if up else minimum)(*values)
+    if value.value is None:
+        return End(value, None, False, "several cases")
+    exact = any(e.exact and e.value == value for e in ends)
+    return End(value, None, exact, None if exact else next((e.reason for e in ends if e.reason), None))
+
+
+# -- verdicts
+
+
+def _decide(q: Question, ranges: Ranges) -> Decision:
+    found = index_range(q.index, q.variables, q.guard, ranges)
+    if found.empty:
+        return Decision("proved", found)
+    undecided = [s for s in solutions(q.index, q.variables, q.guard, ranges) if not _inside(q, s)]
+    if not undecided:
+        return Decision("proved", found)
+    names = _sizes(q)
+    if not names:
+        return _decide_numbers(q, undecided, found)
+    unlisted = sorted(n for n in names if n not in ranges.bounds)
+    if unlisted:
+        return Decision("unknown", found, reason=f"no range is known for {', '.join(unlisted)}")
+    return _search(q, undecided, found, _related(names, ranges), ranges)
+
+
+def _inside(q: Question, s: Solved) -> bool:
+    low, high, sizes = s.low.value, s.high.value, s.piece.sizes
+    if s.empty:
+        return True
+    if low is None or high is None:
+        return False
+    return sizes.nonneg(q.capacity - q.offset - high - 1) is True and sizes.nonneg(q.offset + low) is True
+
+
+def _sizes(q: Question) -> frozenset[str]:
+    names = set(q.index.symbols | q.guard.symbols | q.offset.symbols | q.capacity.symbols)
+    for v in q.variables:
+        if v.extent is not None:
+            names |= v.extent.symbols
+    return frozenset(names) - {v.name for v in q.variables}
+
+
+def _related(names: frozenset[str], ranges: Ranges) -> frozenset[str]:
+    """``names`` and all sizes that checks tie to them."""
+    grown = set(names)
+    while True:
+        more = {n for c in ranges.checks if c.symbols & grown for n in c.symbols} - grown
+        if not more:
+            return frozenset(grown)
+        grown |= more
+
+
+def _decide_numbers(q: Question, undecided: list[Solved], found: IndexRange) -> Decision:
+    """The verdict without size symbols."""
+    undecided = [s for s in map(refine, undecided) if not _inside(q, s)]
+    if not undecided:
+        return Decision("proved", found)
+    doubt = _doubt(q, undecided)
+    if doubt is not None:
+        return Decision("unknown", found, reason=doubt)
+    certain = replace(q, guard=without_opaque(q.guard, FALSE))
+    tried = [certain] if certain.guard != q.guard else [q]
+    for s in undecided:
+        for end in (s.high, s.low):
+            point = outside_at(tried[0], s.piece, end, {})
+            if point is not None:
+                return Decision("fault", found, point.values, point.index, point.available)
+    if q.guard.has_opaque():
+        return Decision("unknown", found, reason="guard depends on data")
+    reason = next((e.reason for s in undecided for e in (s.high, s.low) if e.reason), None)
+    return Decision("unknown", found, reason=reason or "no witness was found")
+
+
+def _doubt(q: Question, undecided: list[Solved]) -> str | None:
+    """Why values loaded from memory make a fault uncertain, if they do."""
+    data = {v.name for v in q.variables if v.extent is None}
+    if not data or _always_outside(q, undecided):
+        return None
+    in_index = data & q.index.symbols
+    hard = solutions(q.index, q.variables, q.guard, Ranges(), False)
+    for typed, s in ((s, h) for s in undecided for h in hard):
+        for soft, end in ((typed.low, s.low), (typed.high, s.high)):
+            if end.value is None:
+                how = "not bounded" if soft.value is None else "bounded by its type only"
+                return f"index loaded from memory is {how} ({', '.join(sorted(in_index))})"
+    for s in hard:
+        for name, (lo, hi) in s.piece.box.items():
+            if name in s.piece.data and name not in s.piece.index.symbols and (lo is None) != (hi is None):
+                return "guard depends on data"
+        if any(not g.symbols.isdisjoint(s.piece.data) for g in s.piece.guards):
+            return "guard depends on data"
+    return None
+
+
+def _always_outside(q: Question, undecided: list[Solved]) -> bool:
+    def outside(s: Solved) -> bool:
+        low, high, sizes = s.low.value, s.high.value, s.piece.sizes
+        return (low is not None and sizes.nonneg(q.offset + low - q.capacity) is True) or (
+            high is not None and sizes.nonneg(q.offset + high) is False
+        )
+
+    return all(outside(s) for s in undecided)
+
+
+# -- sizes one by one
+
+
+def at_sizes(q: Question, env: Mapping[str, int]) -> Question:
+    """The question at the given sizes."""
+    fixed = {n: const(v) for n, v in env.items()}
+    return Question(
+        q.index.substitute(fixed),
+        tuple(v if v.extent is None else replace(v, extent=v.extent.substitute(fixed)) for v in q.variables),
+        q.guard.substitute(fixed),
+        q.offset.substitute(fixed),
+        q.capacity.substitute(fixed),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    sizes: dict[str, int]
+    decision: Decision
+
+
+def _at(q: Question, env: Mapping[str, int]) -> Decision:
+    return _decide(at_sizes(q, env), Ranges())
+
+
+def _search(
+    q: Question, undecided: list[Solved], found: IndexRange, names: frozenset[str], ranges: Ranges
+) -> Decision:
+    """A size at which the access is outside, or a proof for each of few sizes."""
+    every = _all_sizes(names, ranges)
+    reasons = []
+    proved = True
+    for env in every if every is not None else ranges.samples(names):
+        d = _at(q, env)
+        if d.status == "fault":
+            return _fault(q, found, _smallest(q, _Failure(dict(env), d), ranges))
+        if d.status == "unknown":
+            proved = False
+            reasons.append(d.reason)
+    if every is not None and proved:
+        return Decision("proved", found)
+    ends = [e for s in undecided for e in (s.high, s.low)]
+    reason = next((r for r in (*reasons, *(e.reason for e in ends)) if r), None)
+    return Decision("unknown", found, reason=reason or "not proved for every size")
+
+
+def _all_sizes(names: frozenset[str], ranges: Ranges) -> list[dict[str, int]] | None:
+    spans = []
+    count = 1
+    for n in sorted(names):
+        lo, hi = ranges.bounds.get(n, (None, None))
+        if lo is None or hi is None:
+            return None
+        count *= max(hi - lo + 1, 0)
+        if count > ALL_SIZES:
+            return None
+        spans.append(range(lo, hi + 1))
+    envs = (dict(zip(sorted(names), values, strict=True)) for values in product(*spans))
+    return [e for e in envs if ranges.admits(e)]
+
+
+def _smallest(q: Question, failure: _Failure, ranges: Ranges) -> _Failure:
+    """A failure at sizes as small as halving finds them, one symbol after the other."""
+    for name in sorted(failure.sizes):
+        lo = ranges.bounds[name][0] if name in ranges.bounds else None
+        good = (lo if lo is not None else 0) - 1
+        while failure.sizes[name] - good > 1:
+            middle = (failure.sizes[name] + good) // 2
+            env = {**failure.sizes, name: middle}
+            d = _at(q, env) if ranges.admits(env) else None
+            if d is not None and d.status == "fault":
+                failure = _Failure(env, d)
+            else:
+                good = middle
+    return failure
+
+
+def _fault(q: Question, found: IndexRange, failure: _Failure) -> Decision:
+    d = failure.decision
+    values = {**failure.sizes, **(d.witness or {})}
+    return Decision("fault", found, values, d.index, d.available)

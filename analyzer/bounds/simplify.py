@@ -1,0 +1,129 @@
+"""Operations that the ranges of their variables make trivial."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import gcd
+
+from ..expr import Atom, Cond, Expr, Op, const, exact_div, floordiv, make, maximum, minimum, mod
+from .corner import extreme
+from .model import Piece
+from .reshape import operations_of
+
+
+def simplify(p: Piece) -> Piece | None:
+    """The piece with simpler operations, or None when none of them is simpler there."""
+    new: dict[Atom, Expr] = {}
+    for op in operations_of(p):
+        simpler = (
+            _division(op, p)
+            if op.cond is None and len(op.args) == 2 and op.kind not in ("min", "max")
+            else None
+        )
+        if op.kind in ("min", "max"):
+            simpler = _min_max(op, p)
+        elif op.cond is not None:
+            simpler = _where(op, op.cond, p)
+        if simpler is not None:
+            new[op] = simpler
+    if not new:
+        return None
+    return replace(p, index=p.index.replace(new), guards=tuple(g.replace(new) for g in p.guards))
+
+
+def _division(op: Op, p: Piece) -> Expr | None:
+    a, b = op.args
+    if not p.box.keys().isdisjoint(b.symbols) or p.sizes.positive(b) is not True:
+        return None
+    low, high = extreme(a, False, p.box, p.sizes).value, extreme(a, True, p.box, p.sizes).value
+    natural = low is not None and p.sizes.nonneg(low) is True
+    if op.kind in ("tdiv", "tmod"):
+        if not natural:
+            return None
+        return make("floordiv" if op.kind == "tdiv" else "mod", (a, b))
+    if low is not None and high is not None:
+        if natural and p.sizes.positive(b - high) is True:
+            return const(0) if op.kind == "floordiv" else a
+        q = floordiv(low, b)
+        if q == floordiv(high, b):
+            return q if op.kind == "floordiv" else a - q * b
+    for g in _common_factors(a, b, p):
+        whole = {m: c for m, c in a.terms.items() if exact_div(Expr({m: c}), g) is not None}
+        rest = Expr({m: c for m, c in a.terms.items() if m not in whole})
+        quotient, m = exact_div(Expr(whole), g), exact_div(b, g)
+        if not whole or quotient is None or m is None or p.sizes.positive(g) is not True:
+            continue
+        low, high = extreme(rest, False, p.box, p.sizes).value, extreme(rest, True, p.box, p.sizes).value
+        if (
+            low is None
+            or high is None
+            or p.sizes.nonneg(low) is not True
+            or p.sizes.positive(g - high) is not True
+        ):
+            continue
+        # (g*p + r) // (g*m) = p // m and (g*p + r) % (g*m) = g*(p % m) + r for 0 <= r < g
+        return floordiv(quotient, m) if op.kind == "floordiv" else mod(quotient, m) * g + rest
+    return None
+
+
+def _common_factors(a: Expr, b: Expr, p: Piece) -> list[Expr]:
+    """Factors of ``b`` that the coefficients of variables in ``a`` have as well."""
+    found: dict[Expr, None] = {}
+    n = b.value
+    for mono, c in a.terms.items():
+        if n is not None:
+            g = const(gcd(c, n))
+        else:
+            g = Expr({tuple(x for x in mono if isinstance(x, str) and x not in p.box): abs(c)})
+            if exact_div(b, g) is None:
+                g = b if exact_div(Expr({mono: c}), b) is not None else const(1)
+        if g.value != 1:
+            found[g] = None
+    return list(found)
+
+
+def _min_max(op: Op, p: Piece) -> Expr | None:
+    keep = list(op.args)
+    for a in op.args:
+        for b in keep:
+            if a is b:
+                continue
+            d = a - b if op.kind == "min" else b - a  # >= 0: a is never the one that is picked
+            low = extreme(d, False, p.box, p.sizes).value
+            if low is not None and p.sizes.nonneg(low) is True:
+                keep.remove(a)
+                break
+    if len(keep) == len(op.args):
+        return None
+    return (minimum if op.kind == "min" else maximum)(*keep)
+
+
+def _where(op: Op, cond: Cond, p: Piece) -> Expr | None:
+    truth = holds(cond, p)
+    if truth is None:
+        return None
+    return op.args[0 if truth else 1]
+
+
+def holds(c: Cond, p: Piece) -> bool | None:
+    """Whether a condition holds everywhere in the box, nowhere, or neither is known."""
+    if c.expr is None:
+        parts = [holds(a, p) for a in c.args]
+        if c.kind not in ("and", "or"):
+            return p.sizes.truth(c)
+        decisive = c.kind == "or"
+        return decisive if decisive in parts else (None if None in parts else not decisive)
+    low = extreme(c.expr, False, p.box, p.sizes).value
+    high = extreme(c.expr, True, p.box, p.sizes).value
+    if c.kind == "ge":
+        if low is not None and p.sizes.nonneg(low) is True:
+            return True
+        return False if high is not None and p.sizes.nonneg(high) is False else None
+    apart = (low is not None and p.sizes.positive(low) is True) or (
+        high is not None and p.sizes.nonneg(high) is False
+    )
+    if apart:
+        return c.kind == "ne"
+    if low is not None and high is not None and not low.terms and not high.terms:
+        return c.kind == "eq"
+    return None

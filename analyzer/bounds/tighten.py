@@ -1,0 +1,153 @@
+"""Guards on one variable become ends of its range; variables with one value disappear."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..expr import ZERO, Cond, Expr, floordiv, maximum, minimum
+from ..ranges import Ranges
+from .corner import extreme
+from .model import Ends, Piece
+
+
+def tighten(p: Piece) -> Piece | None:
+    """The piece with every one-variable guard in its box; None when it has no iteration at all."""
+    while True:
+        box, guards, sizes = dict(p.box), [], p.sizes
+        for g in p.guards:
+            kept = _absorb(g, box, sizes)
+            if kept is False:
+                return None
+            if kept is True:
+                continue
+            guards.append(g)
+            if box.keys().isdisjoint(g.symbols) and g.kind in ("ge", "eq") and g.expr is not None:
+                # a condition on sizes alone: the rest is only about sizes at which it holds
+                sizes = sizes.assuming((g.expr,) if g.kind == "ge" else (g.expr, -g.expr))
+                guards.pop()
+        assumed = _not_empty(box, sizes)
+        if assumed is None:
+            return None
+        sizes = assumed
+        single = {v: lo for v, (lo, hi) in box.items() if lo is not None and lo == hi}
+        changed = box != p.box or len(guards) != len(p.guards)
+        for v in single:
+            del box[v]
+        p = Piece(
+            p.index.substitute(single), box, tuple(g.substitute(single) for g in guards),
+            (*p.steps, *single.items()), sizes, p.data,
+        )  # fmt: skip
+        if not changed and not single:
+            return _drop_implied(p)
+        if not guards:
+            return p
+
+
+def _not_empty(box: dict[str, Ends], sizes: Ranges) -> Ranges | None:
+    """What sizes must satisfy for every variable to have a value; None when one has none."""
+    spans = []
+    for lo, hi in box.values():
+        if (
+            lo is None
+            or hi is None
+            or (lo is ZERO and hi.constant >= 0 and len(hi.terms) <= 1 and hi.value is not None)
+        ):
+            continue
+        span = hi - lo
+        if sizes.nonneg(span) is False:
+            return None
+        if span.value is None:
+            spans.append(span)
+    return sizes.assuming(spans) if spans else sizes
+
+
+def _drop_implied(p: Piece) -> Piece | None:
+    """Without the guards that hold everywhere in the box; None when one holds nowhere."""
+    guards = []
+    for g in p.guards:
+        if g.kind == "ge" and g.expr is not None:
+            low = extreme(g.expr, False, p.box, p.sizes).value
+            if low is not None and p.sizes.nonneg(low) is True:
+                continue
+            high = extreme(g.expr, True, p.box, p.sizes).value
+            if high is not None and p.sizes.nonneg(high) is False:
+                return None
+        guards.append(g)
+    return p if len(guards) == len(p.guards) else replace(p, guards=tuple(guards))
+
+
+def _absorb(g: Cond, box: dict[str, Ends], sizes: Ranges) -> bool | None:
+    """True when the box now says all that ``g`` does, False when ``g`` never holds, None otherwise."""
+    names = box.keys() & g.symbols
+    if not names:
+        return sizes.truth(g)
+    if len(names) != 1 or g.expr is None:
+        return None
+    (v,) = names
+    split = linear(g.expr, v)
+    if split is None:
+        return None
+    a, c = split
+    if sizes.positive(a) is not True:
+        a, c = -a, -c
+        if sizes.positive(a) is not True:
+            return None
+        low, high = None, floordiv(-c, a)
+        if g.kind != "ge":
+            low = -floordiv(c, a)
+    else:
+        low, high = -floordiv(c, a), None
+        if g.kind != "ge":
+            high = floordiv(-c, a)
+    return _apply(g.kind, v, low, high, box, sizes)
+
+
+def _apply(
+    kind: str, v: str, low: Expr | None, high: Expr | None, box: dict[str, Ends], sizes: Ranges
+) -> bool | None:
+    lo, hi = box[v]
+    if kind == "ne":
+        assert low is not None and high is not None
+        if sizes.nonneg(low - high - 1) is True:
+            return True  # no integer solves it
+        if low != high:
+            return None
+        if lo is not None and sizes.equal(lo, low) is True:
+            box[v] = (lo + 1, hi)
+        elif hi is not None and sizes.equal(hi, low) is True:
+            box[v] = (lo, hi - 1)
+        elif not (lo is not None and sizes.positive(lo - low)) and not (
+            hi is not None and sizes.positive(low - hi)
+        ):
+            return None
+        return True
+    if low is not None:
+        lo = low if lo is None else _tighter(lo, low, sizes, True)
+    if high is not None:
+        hi = high if hi is None else _tighter(hi, high, sizes, False)
+    box[v] = (lo, hi)
+    return True
+
+
+def _tighter(old: Expr, new: Expr, sizes: Ranges, lower: bool) -> Expr:
+    """The stronger of two lower (or upper) ends."""
+    if sizes.nonneg(new - old) is True:
+        return new if lower else old
+    if sizes.nonneg(old - new) is True:
+        return old if lower else new
+    return maximum(old, new) if lower else minimum(old, new)
+
+
+def linear(e: Expr, v: str) -> tuple[Expr, Expr] | None:
+    """``(a, c)`` with ``e == a*v + c`` and ``v`` in neither, or None."""
+    a: dict[tuple[object, ...], int] = {}
+    c: dict[tuple[object, ...], int] = {}
+    for mono, k in e.terms.items():
+        n = mono.count(v)
+        if n > 1 or any(not isinstance(x, str) and v in x.symbols for x in mono):
+            return None
+        if n:
+            a[tuple(x for x in mono if x != v)] = k
+        else:
+            c[mono] = k
+    return Expr(a), Expr(c)  # type: ignore[arg-type]
