@@ -89,6 +89,7 @@ class Unit:
         self._head_lines = head.count("\n") + 1
         self._lib = ci.conf.lib
         self._visit_callback = ci.callbacks["cursor_visit"]
+        self._origin: int | None = None
         self.cursor = self._tu.cursor
 
     def diagnostics(self) -> list[tuple[int, str]]:
@@ -118,7 +119,14 @@ class Unit:
     def extent(self, cursor: Any) -> tuple[int, int]:
         lib = self._lib
         r = lib.clang_getCursorExtent(cursor)
-        return self._offset(lib.clang_getRangeStart(r)), self._offset(lib.clang_getRangeEnd(r))
+        # Locations outside macros are numbers that count characters from the same origin.
+        a, b = r.begin_int_data, r.end_int_data
+        if self._origin is not None and 0 < a < _IN_MACRO and 0 < b < _IN_MACRO:
+            return a - self._origin, b - self._origin
+        start, end = self._offset(lib.clang_getRangeStart(r)), self._offset(lib.clang_getRangeEnd(r))
+        if 0 < a < _IN_MACRO and start > -self._shift:
+            self._origin = a - start
+        return start, end
 
     def _offset(self, location: Any) -> int:
         out = c_uint()
@@ -187,6 +195,7 @@ def _index(ci: Any) -> Any:
     return ci.Index.create()
 
 
+_IN_MACRO = 1 << 31
 # References that carry no value: type, template, namespace, overloaded declaration, label.
 _REFS = frozenset((43, 44, 45, 46, 47, 48, 49, 50))
 _OPERATOR = re.compile(r"operator\s*(.+)")
@@ -351,13 +360,14 @@ class _Converter:
         return Node("cond", None, self.kids(c), a, b)
 
     def cast(self, c: Any, a: int, b: int) -> Node:
-        kids = self.kids(c)
-        head = self.text[a : kids[-1].start if kids else b]
-        m = re.match(r"\w+\s*<(.*)>\s*\(?", head, re.S) or re.match(r"\((.*?)\)", head, re.S)
-        target = (m.group(1) if m else head.split("(")[0]).strip()
+        kids = [k for k in self.u.children(c) if k._kind_id not in _REFS]
         if not kids:
             return Node("other", self.text[a:b], [], a, b)
-        return Node("cast", target, [kids[-1]], a, b)
+        operand = self.node(kids[-1])  # what stands before it belongs to the type
+        head = self.text[a : operand.start]
+        m = re.match(r"\w+\s*<(.*)>\s*\(?", head, re.S) or re.match(r"\((.*?)\)", head, re.S)
+        target = (m.group(1) if m else head.split("(")[0]).strip()
+        return Node("cast", target, [operand], a, b)
 
     def init_list(self, c: Any, a: int, b: int) -> Node:
         kids = self.kids(c)
