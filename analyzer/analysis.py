@@ -1,0 +1,256 @@
+"""A program under a runtime: facts, storages and the verdict on every access."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from .bounds import decide
+from .bounds.model import Decision, IndexRange
+from .expr import Cond, Expr, sym
+from .facts import Fact, LaunchFact, UnmodelledFact, Verdict
+from .findings import Unknown
+from .memory import Storage, Tensor, start_of
+from .program import Access, Branch, Check, Event, Loop, Param, Program, Unmodelled, Var
+from .ranges import Interval, Ranges
+from .replay import Replay
+from .runtimes.profile import Profile
+
+F = TypeVar("F")
+
+
+@dataclass(slots=True)
+class Body:
+    """The replay of one function."""
+
+    name: str
+    facts: list[Fact]
+    storages: list[Storage]
+    verdicts: list[Verdict]
+
+
+@dataclass(slots=True)
+class Analysis:
+    """Everything rules can ask about one program under one profile."""
+
+    program: Program
+    profile: Profile
+    ranges: Ranges
+    symbols: tuple[tuple[str, int, int | None], ...]
+    bodies: list[Body]
+    unknowns: list[Unknown] = field(default_factory=list)
+    cache: dict[str, object] = field(default_factory=dict)
+
+    def facts(self, kind: type[F]) -> Iterator[F]:
+        """All facts of one type, in program order."""
+        for body in self.bodies:
+            for f in body.facts:
+                if isinstance(f, kind):
+                    yield f
+
+    @property
+    def verdicts(self) -> Iterator[Verdict]:
+        for body in self.bodies:
+            yield from body.verdicts
+
+
+def analyze(program: Program, profile: Profile, sizes: Mapping[str, Interval] | None = None) -> Analysis:
+    """Replay every body under ``profile`` and decide every access.
+
+    ``sizes`` narrows symbols (``{"s77": (8, 8)}``). Raises KeyError for a symbol the program does not have.
+    """
+    fixed, ranges, symbols = _sizes(program, sizes or {})
+    bodies = []
+    for f in program.functions:
+        replay = Replay(program, f, profile, ranges, fixed)
+        bodies.append(Body(f.name, replay.facts, replay.storages, []))
+    analysis = Analysis(program, profile, ranges, symbols, bodies)
+    decisions: dict[object, Decision] = {}
+    for body in bodies:
+        for fact in body.facts:
+            if isinstance(fact, LaunchFact):
+                body.verdicts.extend(_verdicts(fact, ranges, fixed, decisions))
+    _unknowns(analysis)
+    return analysis
+
+
+def _sizes(
+    program: Program, sizes: Mapping[str, Interval]
+) -> tuple[dict[str, Expr], Ranges, tuple[tuple[str, int, int | None], ...]]:
+    """Symbols that are fixed or equal to others, what is known about the rest, and the list to report."""
+    from .expr import const
+
+    known = {s.name: s for s in program.symbols}
+    unknown = sizes.keys() - known.keys()
+    if unknown:
+        raise KeyError(", ".join(sorted(unknown)))
+    checks = [*program.checks, *(c for f in program.functions for c in _checks(f.events))]
+    fixed: dict[str, Expr] = {}
+    for c in checks:
+        if c.kind == "eq" and c.expr is not None:
+            _solve(c.expr, known.keys() - sizes.keys(), fixed)
+    bounds: dict[str, Interval] = {}
+    report: list[tuple[str, int, int | None]] = []
+    for name, s in known.items():
+        if name in fixed:
+            continue
+        lo, hi = s.lo, s.hi
+        if name in sizes:
+            a, b = sizes[name]
+            lo = lo if a is None else max(lo, a)
+            hi = b if hi is None else hi if b is None else min(hi, b)
+        for c in checks:
+            lo, hi = _narrow(c, name, lo, hi)
+        if lo == hi:
+            fixed[name] = const(lo)
+        bounds[name] = (lo, hi)
+        report.append((name, lo, hi))
+    fixed = {n: e.substitute(fixed) for n, e in fixed.items()}
+    facts = [c.substitute(fixed) for c in checks]
+    parts = [p for c in facts for p in c.conjuncts()]
+    return fixed, Ranges(bounds, [p for p in parts if p.kind == "ge"]), tuple(report)
+
+
+def _checks(events: tuple[Event, ...]) -> Iterator[Cond]:
+    for e in events:
+        if isinstance(e, Check):
+            yield e.cond
+        elif isinstance(e, Branch):
+            for arm in e.arms:
+                yield from _checks(arm)
+        elif isinstance(e, Loop):
+            yield from _checks(e.body)
+
+
+def _solve(e: Expr, names: set[str], fixed: dict[str, Expr]) -> None:
+    """``e == 0`` where one symbol stands alone with coefficient 1 or -1: that symbol is the rest."""
+    for (mono), c in e.terms.items():
+        if len(mono) != 1 or c not in (1, -1) or not isinstance(mono[0], str):
+            continue
+        name = mono[0]
+        rest = (e - sym(name) * c) * -c
+        if name in names and name not in fixed and name not in rest.symbols and not (rest.symbols & fixed.keys()):
+            fixed[name] = rest
+            return
+
+
+def _narrow(c: Cond, name: str, lo: int, hi: int | None) -> tuple[int, int | None]:
+    for p in c.conjuncts():
+        if p.kind != "ge" or p.expr is None or p.expr.symbols != {name}:
+            continue
+        a, b = p.expr.terms.get((name,), 0), p.expr.constant
+        if p.expr != sym(name) * a + b or a == 0:
+            continue
+        if a > 0:
+            lo = max(lo, -(b // a))
+        else:
+            hi = b // -a if hi is None else min(hi, b // -a)
+    return lo, hi
+
+
+# -- accesses -----------------------------------------------------------------------------------
+
+
+def _verdicts(
+    fact: LaunchFact, ranges: Ranges, fixed: Mapping[str, Expr], decisions: dict[object, Decision]
+) -> Iterator[Verdict]:
+    kernel = fact.kernel
+    if kernel is None:
+        return
+    params = {p.name: p for p in kernel.params}
+    env = {**fact.scalars}
+    for n, access in enumerate(kernel.accesses):
+        param, tensor = params.get(access.param), fact.args.get(access.param)
+        if param is None or tensor is None:
+            continue
+        yield _verdict(fact, access, param, tensor, env, ranges, decisions, n)
+
+
+def _verdict(
+    fact: LaunchFact,
+    access: Access,
+    param: Param,
+    tensor: Tensor,
+    env: Mapping[str, Expr],
+    ranges: Ranges,
+    decisions: dict[object, Decision],
+    n: int,
+) -> Verdict:
+    dtype = param.dtype or tensor.dtype
+    start, capacity = start_of(tensor, dtype), tensor.storage.elements(dtype)
+    key = (fact.event.kernel, n, fact.event.scalars, start, capacity)
+    index, vars_, guard = bind(access, env)
+    decision = decisions.get(key)
+    if decision is None:
+        decision = _decide(fact, access, index, vars_, guard, start, capacity, tensor, ranges)
+        decisions[key] = decision
+    return Verdict(fact, access, param, tensor, index, vars_, guard, start, capacity, decision)
+
+
+def bind(access: Access, env: Mapping[str, Expr]) -> tuple[Expr | None, tuple[Var, ...], Cond]:
+    """Index, variables and guard with a launch's scalars put in."""
+    index = None if access.index is None else access.index.substitute(env)
+    vars_ = tuple(
+        v if v.extent is None else Var(v.name, v.extent.substitute(env), v.kind, v.lo, v.hi) for v in access.vars
+    )
+    return index, vars_, access.guard.substitute(env)
+
+
+_NOTHING = IndexRange(None, None, False, False)
+
+
+def _decide(
+    fact: LaunchFact,
+    access: Access,
+    index: Expr | None,
+    vars_: tuple[Var, ...],
+    guard: Cond,
+    start: Expr,
+    capacity: Expr | None,
+    tensor: Tensor,
+    ranges: Ranges,
+) -> Decision:
+    def unknown(reason: str, rng: IndexRange = _NOTHING) -> Decision:
+        return Decision("unknown", rng, reason=reason)
+
+    if index is None:
+        return unknown(access.reason or "index not understood")
+    free = index.symbols | guard.symbols | frozenset().union(*(v.extent.symbols for v in vars_ if v.extent is not None))
+    unbound = sorted(free - {v.name for v in vars_} - ranges.bounds.keys())
+    if unbound:
+        return unknown(f"no value for {', '.join(unbound)} at this launch")
+    if capacity is None:
+        from .bounds import index_range
+
+        reason = tensor.storage.reason or "the size of its storage is not known"
+        return unknown(reason, index_range(index, vars_, guard, ranges))
+    return decide(index, vars_, guard, start, capacity, ranges)
+
+
+def _unknowns(analysis: Analysis) -> None:
+    """List everything that could not be decided, with the reason."""
+    out = analysis.unknowns
+    path = analysis.program.path
+    for v in analysis.verdicts:
+        if v.decision.status == "unknown":
+            what = f"{v.launch.event.kernel} {v.access.kind} {v.param.name}[{v.access.text}]"
+            out.append(Unknown(what, v.decision.reason or "", v.launch.event.loc.line, v.access.loc.path))
+    for fact in analysis.facts(LaunchFact):
+        missing = fact.event.reason or (None if fact.kernel else f"no source for kernel {fact.event.kernel}")
+        if missing:
+            out.append(Unknown(f"launch of {fact.event.kernel}", missing, fact.event.loc.line, path))
+        for text, loc in fact.kernel.unmodelled if fact.kernel else ():
+            out.append(Unknown(f"{fact.event.kernel}: {text[:80]}", "statement not understood", loc.line, loc.path))
+    for e in unmodelled_statements(analysis):
+        out.append(Unknown(e.text[:120], e.reason or "statement not understood", e.loc.line, path))
+
+
+def unmodelled_statements(analysis: Analysis) -> list[Unmodelled]:
+    return [*analysis.program.unmodelled, *(f.event for f in analysis.facts(UnmodelledFact))]
+
+
+
+def bind_names(v: Verdict) -> tuple[tuple[str, Expr], ...]:
+    """The source's own index variables of an access, with the launch's scalars put in."""
+    return tuple((n, e.substitute(v.launch.scalars)) for n, e in v.access.names)

@@ -1,0 +1,212 @@
+"""From paths to reports: sources, frontends, replay, verdicts, and the rules that are handed in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TextIO
+
+from .facts import LaunchFact, ViewFact
+from .findings import Counts, FileReport, Finding, Report
+from .ranges import Interval
+from .sources import Failure, WrapperSource, load
+
+if TYPE_CHECKING:
+    from .analysis import Analysis
+    from .program import Program
+
+#: Runs the rules over an analysis; handed in, as this package knows no rules.
+Rules = Callable[["Analysis"], list[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One wrapper to check; everything needed travels to another process."""
+
+    source: WrapperSource | Failure
+    runtime: str
+    sizes: Mapping[str, Interval]
+
+
+def read(source: WrapperSource) -> Program:
+    """The program of a wrapper. Raises NotAWrapper with one line."""
+    from .frontend.wrapper import read_program
+
+    kernels = [(k.path, k.text) for k in source.kernels]
+    return read_program(source.wrapper.text, source.wrapper.path, kernels, source.wrapper.first_line)
+
+
+def analyse(source: WrapperSource, runtime: str, sizes: Mapping[str, Interval]) -> Analysis:
+    """One wrapper under one runtime. Raises NotAWrapper, LookupError (runtime), KeyError (size)."""
+    from .analysis import analyze
+    from .runtimes import resolve
+
+    program = read(source)
+    known = {s.name for s in program.symbols}
+    return analyze(program, resolve(runtime, program.device), {n: r for n, r in sizes.items() if n in known})
+
+
+def check_source(task: Task, rules: Rules) -> FileReport:
+    """The report of one wrapper; whatever goes wrong is its one-line error."""
+    from .frontend.wrapper import NotAWrapper
+
+    source = task.source
+    if isinstance(source, Failure):
+        return FileReport(source.path, "failed", source.error)
+    path = source.wrapper.path
+    try:
+        analysis = analyse(source, task.runtime, task.sizes)
+        findings = rules(analysis)
+    except NotAWrapper as e:
+        return FileReport(path, "failed", str(e))
+    except LookupError as e:
+        if type(e) is LookupError:
+            raise
+        return _internal(path, e)
+    except Exception as e:
+        return _internal(path, e)
+    return _report(source, analysis, findings)
+
+
+def _internal(path: str, e: Exception) -> FileReport:
+    if os.environ.get("AOTI_LINT_DEBUG"):
+        raise e
+    text = " ".join(str(e).split())[:160]
+    return FileReport(path, "failed", f"internal error, please report it: {type(e).__name__}: {text}")
+
+
+def _report(source: WrapperSource, analysis: Analysis, findings: list[Finding]) -> FileReport:
+    program, profile = analysis.program, analysis.profile
+    return FileReport(
+        program.path, "analysed", None, program.device, program.torch, program.dialect, profile.name, profile.date,
+        counts(analysis), list(analysis.symbols), findings, list(analysis.unknowns), _lines(source, findings),
+    )  # fmt: skip
+
+
+def counts(analysis: Analysis) -> Counts:
+    """Verdict and event counts of an analysis."""
+    from .analysis import unmodelled_statements
+    from .facts import CallFact
+
+    out = Counts(
+        storages=sum(len(b.storages) for b in analysis.bodies),
+        views=sum(1 for _ in analysis.facts(ViewFact)),
+        launches=sum(1 for _ in analysis.facts(LaunchFact)),
+        extern_calls=sum(1 for _ in analysis.facts(CallFact)),
+        unmodelled_statements=len(unmodelled_statements(analysis)),
+    )
+    for v in analysis.verdicts:
+        if v.decision.status == "proved":
+            out.proved += 1
+        elif v.decision.status == "fault":
+            out.fault += 1
+        else:
+            out.unknown += 1
+    return out
+
+
+def _lines(source: WrapperSource, findings: Sequence[Finding]) -> dict[tuple[str, int], str]:
+    """The source lines findings point at."""
+    wanted: dict[str, set[int]] = {}
+    for f in findings:
+        for loc in (f.loc, *(r.loc for r in f.related)):
+            wanted.setdefault(loc.path, set()).add(loc.line)
+    out: dict[tuple[str, int], str] = {}
+    for text in (source.wrapper, *source.kernels):
+        lines = wanted.get(text.path)
+        if not lines:
+            continue
+        rows = text.text.split("\n")
+        for n in lines:
+            if 0 <= n - text.first_line < len(rows):
+                out[text.path, n] = rows[n - text.first_line]
+    return out
+
+
+def tasks(
+    paths: Iterable[str], runtime: str, sizes: Mapping[str, Interval], stdin: TextIO | None = None
+) -> Iterator[Task]:
+    for path in paths:
+        for source in load(path, stdin):
+            yield Task(source, runtime, sizes)
+
+
+def check_paths(
+    paths: Sequence[str],
+    rules: Rules,
+    *,
+    runtime: str = "auto",
+    sizes: Mapping[str, Interval] | None = None,
+    jobs: int | None = None,
+    shard: tuple[int, int] | None = None,
+    stdin: TextIO | None = None,
+    executor: Executor | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Check every wrapper at ``paths``. ``shard`` (I, N) keeps every N-th; ``progress(done, total)``.
+
+    Raises LookupError for an unknown runtime.
+    """
+    from importlib.metadata import version
+
+    todo = list(tasks(paths, runtime, sizes or {}, stdin))
+    if shard is not None:
+        todo = todo[shard[0] - 1 :: shard[1]]
+    work = partial(check_source, rules=rules)
+    files: list[FileReport] = []
+    for done, report in enumerate(_run(work, todo, jobs, executor), 1):
+        files.append(report)
+        if progress is not None:
+            progress(done, len(todo))
+    return Report(files, version("aoti-lint"))
+
+
+def _run(
+    work: Callable[[Task], FileReport], todo: Sequence[Task], jobs: int | None, executor: Executor | None
+) -> Iterator[FileReport]:
+    if executor is not None:
+        yield from executor.map(work, todo)
+        return
+    jobs = min(jobs or os.cpu_count() or 1, len(todo))
+    size = sum(len(t.source.wrapper.text) for t in todo if isinstance(t.source, WrapperSource))
+    if jobs <= 1 or (len(todo) < 4 and size < 4_000_000):
+        yield from map(work, todo)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(jobs) as pool:
+        yield from pool.map(work, todo)
+
+
+# -- kernels ------------------------------------------------------------------------------------
+
+
+def kernel_rows(
+    path: str, runtime: str = "auto", sizes: Mapping[str, Interval] | None = None
+) -> tuple[list[dict[str, Any]], list[Failure]]:
+    """One row for each launch and pointer parameter, and what could not be read.
+
+    Ends are element indices relative to the pointer, over everything the launch can touch; None: unknown.
+    """
+    from .frontend.wrapper import NotAWrapper
+
+    rows: list[dict[str, Any]] = []
+    failures: list[Failure] = []
+    for source in load(path):
+        if isinstance(source, Failure):
+            failures.append(source)
+            continue
+        try:
+            rows += analysis_rows(analyse(source, runtime, sizes or {}))
+        except NotAWrapper as e:
+            failures.append(Failure(source.wrapper.path, str(e)))
+    return rows, failures
+
+
+def analysis_rows(analysis: Analysis) -> list[dict[str, Any]]:
+    from .rows import rows
+
+    return rows(analysis)

@@ -1,0 +1,90 @@
+"""One row for each launch and pointer parameter: what the launch touches, and where."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .bounds import index_range
+from .bounds.model import IndexRange
+from .expr import Expr, maximum, minimum
+from .facts import LaunchFact, Verdict
+from .memory import start_of
+from .ranges import Ranges
+
+if TYPE_CHECKING:
+    from .analysis import Analysis
+
+
+def rows(analysis: Analysis) -> list[dict[str, Any]]:
+    """Rows in program order; ``min``/``max`` relative to the pointer, in elements of the parameter's type."""
+    by_launch: dict[int, list[Verdict]] = {}
+    for v in analysis.verdicts:
+        by_launch.setdefault(id(v.launch), []).append(v)
+    out = []
+    for fact in analysis.facts(LaunchFact):
+        verdicts = by_launch.get(id(fact), [])
+        for param, tensor in fact.args.items():
+            mine = [v for v in verdicts if v.param.name == param]
+            known = fact.kernel.param(param) if fact.kernel else None
+            dtype = (known.dtype if known else None) or tensor.dtype
+            out.append(
+                {
+                    "path": analysis.program.path,
+                    "launch_line": fact.event.loc.line,
+                    "kernel": fact.event.kernel,
+                    "parameter": param,
+                    "tensor": tensor.label,
+                    "storage": tensor.storage.root.name,
+                    "offset": plain(start_of(tensor, dtype)),
+                    "capacity": plain(tensor.storage.elements(dtype)),
+                    "reads": ends([v for v in mine if v.access.kind != "store"], analysis.ranges),
+                    "writes": ends([v for v in mine if v.access.kind != "load"], analysis.ranges),
+                    **_verdict(mine, fact),
+                }
+            )
+    return out
+
+
+def plain(e: Expr | None) -> int | str | None:
+    """An integer where it is one, else the expression's text."""
+    if e is None:
+        return None
+    v = e.value
+    return v if v is not None else str(e)
+
+
+def ends(
+    verdicts: list[Verdict], ranges: Ranges, start: Expr | None = None
+) -> dict[str, int | str | None] | None:
+    """Smallest and largest index of several accesses, counted from ``start`` elements before the pointer.
+
+    None when none of them touches anything.
+    """
+    found: list[IndexRange] = []
+    for v in verdicts:
+        if v.index is None:
+            return {"min": None, "max": None}
+        r = v.decision.range
+        if r.min is None and r.max is None and not r.empty and v.decision.reason is None:
+            r = index_range(v.index, v.vars, v.guard, ranges)
+        if not r.empty:
+            found.append(r)
+    if not found:
+        return None
+    los = [r.min for r in found]
+    his = [r.max for r in found]
+    lo = None if None in los else minimum(*(x for x in los if x is not None))
+    hi = None if None in his else maximum(*(x for x in his if x is not None))
+    if start is not None:
+        lo, hi = (None if x is None else x + start for x in (lo, hi))
+    return {"min": plain(lo), "max": plain(hi)}
+
+
+def _verdict(verdicts: list[Verdict], fact: LaunchFact) -> dict[str, str | None]:
+    if fact.event.reason or fact.kernel is None:
+        return {"verdict": "unknown", "reason": fact.event.reason or f"no source for {fact.event.kernel}"}
+    for status in ("fault", "unknown"):
+        for v in verdicts:
+            if v.decision.status == status:
+                return {"verdict": status, "reason": v.decision.reason}
+    return {"verdict": "proved", "reason": None}
