@@ -55,9 +55,9 @@ error[AL202]: kernel-write-out-of-bounds: mps_lib_4 stores up to element 4071 of
   --> c2f.wrapper.cpp:612:18   auto buf12 = reinterpret_tensor_wrapper(buf15, 4, int_array_7, int_array_8, 8L);
                                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |  executorch-metal copies this view into 1024 packed elements
-   |  c2f.wrapper.cpp:600  the storage, 4096 elements
+   |  line 600  the storage, 4096 elements
    |      AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(4, int_array_5, int_array_6));
-   |  c2f.wrapper.cpp:455  the store
+   |  line 455  the store
    |      out_ptr1[y0 + 32*x2 + 2048*y1] = static_cast<float>(tmp0);
    = witness: y0=7, y1=1, x2=63 -> index 4071
    = kernel:  mps_lib_4, parameter out_ptr1, launched at line 640

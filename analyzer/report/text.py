@@ -180,11 +180,9 @@ def _chain(f: Finding, file: FileReport, context: Context) -> Iterator[Line]:
             yield [("   |  ", "blue"), (r.message, "")]
             continue
         said.add(where)
-        yield [
-            ("   |  ", "blue"),
-            (f"{shown(r.loc.path, context.root)}:{r.loc.line}", "dim"),
-            (f"  {r.message}", ""),
-        ]
+        near = r.loc.path == f.loc.path
+        place = f"line {r.loc.line}" if near else f"{shown(r.loc.path, context.root)}:{r.loc.line}"
+        yield [("   |  ", "blue"), (place, "dim"), (f"  {r.message}", "")]
         got = _excerpt(r.loc, file, context.width - 10)
         if got is not None:
             yield [("   |      ", "blue"), (got.text, "dim")]

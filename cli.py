@@ -1,0 +1,397 @@
+"""The command line: options in, one exit code out. The only module that prints.
+
+Everything heavy is imported by the command that needs it: ``--help`` should answer at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
+
+import typer
+
+if TYPE_CHECKING:
+    from .analyzer.config import Settings
+    from .analyzer.findings import Report
+
+app = typer.Typer(
+    help="Proves that the code AOTInductor generates touches only memory that backs its tensors.",
+    epilog="Exit codes: 0 nothing found, 1 findings, 2 wrong usage, 3 an input could not be analysed.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def main() -> NoReturn:
+    """The console script: no traceback for the user unless ``AOTI_LINT_DEBUG`` asks for it."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character must not end the run.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        app(prog_name="aoti-lint")
+    except Exception as e:
+        from .analyzer.config import ConfigError
+
+        if isinstance(e, ConfigError):
+            _say(f"aoti-lint: error: {e}")
+            sys.exit(2)
+        if os.environ.get("AOTI_LINT_DEBUG"):
+            raise
+        _say(
+            f"aoti-lint: internal error: {type(e).__name__}: {e} (please report; AOTI_LINT_DEBUG=1 shows where)"
+        )
+        sys.exit(3)
+    sys.exit(0)
+
+
+def _say(text: str) -> None:
+    """A line for the person at the terminal, apart from the output."""
+    sys.stderr.write(" ".join(text.splitlines()) + "\n")
+
+
+def _write(text: str, file: Path | None) -> None:
+    """A result, to a file or to standard output (whose reader may have gone)."""
+    if file is not None:
+        from .analyzer.config import ConfigError
+
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        except OSError as e:
+            raise ConfigError(f"cannot write {file}: {e.strerror}") from None
+        return
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python would complain once more when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# -- what options mean and complete to --------------------------------------------------------------
+
+
+def _codes(incomplete: str) -> list[str]:
+    from .analyzer.codes import CODES, FAMILIES
+
+    return [c for c in (*FAMILIES, *CODES) if c.startswith(incomplete.upper())]
+
+
+def _formats(incomplete: str) -> list[str]:
+    from .analyzer.report import FORMATS
+
+    return [f for f in FORMATS if f.startswith(incomplete)]
+
+
+def _levels(incomplete: str) -> list[str]:
+    from .analyzer.config import FAIL_ON
+
+    return [level for level in FAIL_ON if level.startswith(incomplete)]
+
+
+def _option(
+    *names: str, metavar: str | None = None, help: str, complete: Any = None, least: int | None = None
+) -> Any:
+    return typer.Option(*names, metavar=metavar, help=help, autocompletion=complete, min=least)
+
+
+# A hidden argument has no section in --help; the command's text says what PATH is.
+Paths = Annotated[list[str], typer.Argument(metavar="PATH", hidden=True)]
+OnePath = Annotated[str, typer.Argument(metavar="PATH", hidden=True)]
+Texts: TypeAlias = list[str] | None
+Text: TypeAlias = str | None
+File: TypeAlias = Path | None
+Flag: TypeAlias = bool | None
+
+_LEVELS = "Least severity that makes the exit code 1: error (default), warning, note or never."
+_FORMATS = "text (default), json, sarif, github, gitlab or junit; with =FILE written there. Repeatable."
+_RUNTIME = "Memory model to check against: auto (default), or one that 'aoti-lint runtimes' lists."
+_CONFIG = "Configuration instead of the nearest aoti-lint.toml or pyproject.toml."
+
+Runtime = Annotated[Text, _option("--runtime", metavar="NAME", help=_RUNTIME)]
+Size = Annotated[
+    Texts, _option("--size", metavar="NAME=VALUE", help="Narrow a dynamic size: s77=8 or s77=1..512.")
+]
+Formats = Annotated[Texts, _option("--format", "-f", metavar="NAME[=FILE]", help=_FORMATS, complete=_formats)]
+TextOrJson = Annotated[str, _option("--format", "-f", metavar="NAME", help="text or json.")]
+OutputFile = Annotated[
+    File, _option("--output", "-o", metavar="FILE", help="Write there, not to standard output.")
+]
+Select = Annotated[
+    Texts,
+    _option(
+        "--select", metavar="CODES", help="Only these codes, prefixes or names: AL2,AL401.", complete=_codes
+    ),
+]
+Ignore = Annotated[Texts, _option("--ignore", metavar="CODES", help="None of these.", complete=_codes)]
+FailOn = Annotated[Text, _option("--fail-on", metavar="LEVEL", help=_LEVELS, complete=_levels)]
+Strict = Annotated[Flag, _option("--strict/--no-strict", help="Count what is undecided as an error.")]
+Baseline = Annotated[
+    File, _option("--baseline", metavar="FILE", help="Leave out the findings this file holds.")
+]
+NewBaseline = Annotated[
+    File, _option("--write-baseline", metavar="FILE", help="Accept today's findings and write them there.")
+]
+Jobs = Annotated[
+    int | None, _option("--jobs", "-j", metavar="N", least=1, help="Processes (default: one for each core).")
+]
+Shard = Annotated[
+    Text, _option("--shard", metavar="I/N", help="Only part I of N of the inputs, for a CI matrix.")
+]
+Statistics = Annotated[Flag, _option("--statistics", help="Add the number of findings of each code.")]
+Quiet = Annotated[Flag, _option("--quiet", "-q", help="One line for each finding, no progress.")]
+Verbose = Annotated[
+    Flag, _option("--verbose", "-v", help="Every finding in full, and why unknowns are unknown.")
+]
+NoColor = Annotated[Flag, _option("--no-color", help="Plain text (NO_COLOR does the same).")]
+ConfigFile = Annotated[File, _option("--config", metavar="FILE", help=_CONFIG)]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        _write(f"aoti-lint {version('aoti-lint')}\n", None)
+        raise typer.Exit
+
+
+@app.callback()
+def _app(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+# -- check ------------------------------------------------------------------------------------------
+
+
+@app.command()
+def check(
+    paths: Paths,
+    runtime: Runtime = None,
+    format: Formats = None,
+    output: OutputFile = None,
+    select: Select = None,
+    ignore: Ignore = None,
+    fail_on: FailOn = None,
+    strict: Strict = None,
+    baseline: Baseline = None,
+    write_baseline: NewBaseline = None,
+    size: Size = None,
+    jobs: Jobs = None,
+    shard: Shard = None,
+    statistics: Statistics = None,
+    quiet: Quiet = None,
+    verbose: Verbose = None,
+    no_color: NoColor = None,
+    config: ConfigFile = None,
+) -> None:
+    """Lint wrappers: prove every access inside its storage, or say where it is not.
+
+    PATH is a *.wrapper.cpp, a *.pt2 package, a *.so (its sources are looked for beside it), a folder (searched
+    for all of these), or - for the text of a wrapper on standard input.
+    """
+    from .analyzer import config as configuration
+
+    settings = configuration.override(
+        configuration.load(config or configuration.find(Path.cwd())),
+        runtime=runtime, outputs=format, output=output, select=select, ignore=ignore, fail_on=fail_on, strict=strict,
+        baseline=baseline, sizes=size, jobs=jobs, statistics=statistics, quiet=quiet, verbose=verbose, no_color=no_color,
+    )  # fmt: skip
+    part = configuration.parse_shard(shard) if shard else None
+    report = _analyse(paths, settings, part)
+    raise typer.Exit(_conclude(report, settings, write_baseline, complete=part is None))
+
+
+def _analyse(paths: list[str], settings: Settings, shard: tuple[int, int] | None = None) -> Report:
+    """The engine's report, with a progress bar when that takes more than a moment."""
+    from .analyzer.api import check_paths
+    from .analyzer.report.progress import Bar
+    from .rules.registry import run_rules
+
+    _known_runtime(settings.runtime)
+    with Bar(sys.stderr, wanted=not settings.quiet) as progress:
+        report = check_paths(
+            paths, run_rules, runtime=settings.runtime, sizes=settings.sizes, jobs=settings.jobs, shard=shard,
+            progress=progress,
+        )  # fmt: skip
+    known = {name for file in report.files for name, _, _ in file.symbols}
+    for name in sorted(settings.sizes.keys() - known):
+        _say(f"aoti-lint: warning: no input has a free size called {name}, so --size {name} does nothing")
+    return report
+
+
+def _known_runtime(name: str) -> None:
+    """Raises ConfigError unless there is such a runtime."""
+    from .analyzer.config import ConfigError
+    from .analyzer.runtimes import resolve
+
+    try:
+        resolve(name)
+    except (LookupError, ValueError) as e:
+        raise ConfigError(str(e)) from None
+
+
+def _conclude(report: Report, settings: Settings, new_baseline: Path | None, *, complete: bool) -> int:
+    """Takes out what the project accepts, writes every output, and returns the exit code."""
+    from .analyzer import policy, suppress
+    from .analyzer.report import Context, render
+    from .rules.registry import load_rules
+
+    policy.select(report, settings)
+    notes = suppress.accept(report, settings, new_baseline, complete=complete)
+    rules = {rule.code: rule for rule in load_rules()}
+    for output in settings.outputs:
+        color, width = _terminal(output.file, settings.no_color)
+        context = Context(
+            root=str(Path.cwd()), color=color, width=width, quiet=settings.quiet, verbose=settings.verbose,
+            statistics=settings.statistics, fails=policy.failing(settings), notes=notes, rules=rules,
+        )  # fmt: skip
+        _write(render(output.format, report, context), output.file)
+    return policy.exit_code(report, settings)
+
+
+def _terminal(file: Path | None, no_color: bool) -> tuple[bool, int]:
+    """Whether to colour what goes to ``file``, and its width in characters."""
+    import shutil
+
+    terminal = file is None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    color = terminal or (file is None and bool(os.environ.get("FORCE_COLOR")))
+    if no_color or os.environ.get("NO_COLOR"):
+        color = False
+    return color, shutil.get_terminal_size((160, 24)).columns if terminal else 160
+
+
+# -- the other commands -----------------------------------------------------------------------------
+
+
+@app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
+def run(
+    command: Annotated[list[str], typer.Argument(metavar="CMD", hidden=True)],
+    runtime: Runtime = None,
+    format: Formats = None,
+    output: OutputFile = None,
+    fail_on: FailOn = None,
+    strict: Strict = None,
+    cache: Annotated[File, _option("--cache", metavar="DIR", help="Generate there and keep it.")] = None,
+    quiet: Quiet = None,
+    verbose: Verbose = None,
+    config: ConfigFile = None,
+) -> None:
+    """Run an export command with a fresh Inductor cache and lint every wrapper it generates.
+
+    Findings point at the export call of the command's script. CMD is best set apart: aoti-lint run -- python
+    export.py. The exit code is the command's own when it fails. Wrappers with findings are kept.
+    """
+    import shutil
+    import tempfile
+
+    from .analyzer import config as configuration
+    from .analyzer import exporter
+
+    settings = configuration.override(
+        configuration.load(config or configuration.find(Path.cwd())),
+        runtime=runtime, outputs=format, output=output, fail_on=fail_on, strict=strict, quiet=quiet, verbose=verbose,
+    )  # fmt: skip
+    folder = cache or Path(tempfile.mkdtemp(prefix="aoti-lint-"))
+    try:
+        code = exporter.run(command, folder)
+    except OSError as e:
+        raise configuration.ConfigError(f"cannot run {command[0]}: {e.strerror}") from None
+    if code:
+        _say(f"aoti-lint: the command failed with exit code {code}")
+    report = _analyse([str(folder)], settings)
+    if (script := exporter.script_of(command)) is not None:
+        exporter.point_at(report, script)
+    found = _conclude(report, settings, None, complete=False)
+    if cache is None and not any(file.findings for file in report.files):
+        shutil.rmtree(folder, ignore_errors=True)
+    raise typer.Exit(code or found)
+
+
+@app.command()
+def rule(
+    code: Annotated[str, typer.Argument(metavar="[CODE|all]", hidden=True)] = "",
+    format: TextOrJson = "text",
+) -> None:
+    """Say what a rule means, with a bad and a good example; without CODE list all codes."""
+    import json
+
+    from .analyzer.codes import CODES
+    from .analyzer.config import parse_codes
+    from .rules import docs
+    from .rules.registry import load_rules
+
+    _one_of(format, "text", "json")
+    wanted = parse_codes([code or "all"])
+    rules = [r for r in load_rules() if r.code in wanted]
+    if format == "json":
+        _write(json.dumps({"rules": [docs.rule_json(r) for r in rules]}, indent=1) + "\n", None)
+    elif not code:
+        _write(docs.plain_list(), None)
+    elif not rules:
+        _write(
+            "".join(f"{c} {CODES[c].name} [{CODES[c].severity}]: no check yet\n" for c in sorted(wanted)),
+            None,
+        )
+    else:
+        _write("\n".join(docs.plain(r) for r in rules), None)
+
+
+@app.command()
+def runtimes(
+    name: Annotated[str, typer.Argument(metavar="[NAME]", hidden=True)] = "", format: TextOrJson = "text"
+) -> None:
+    """List the runtime profiles, or say what one assumes, with dates and sources."""
+    import json
+
+    from .analyzer.report import runtimes as shown
+
+    _one_of(format, "text", "json")
+    if name:
+        _known_runtime(name)
+    if format == "json":
+        _write(
+            json.dumps(shown.describe(name) if name else {"runtimes": shown.rows()}, indent=1) + "\n", None
+        )
+    else:
+        _write(shown.description(name) if name else shown.listing(), None)
+
+
+@app.command()
+def kernels(
+    path: OnePath,
+    runtime: Runtime = None,
+    size: Size = None,
+    format: TextOrJson = "text",
+    output: OutputFile = None,
+) -> None:
+    """Every kernel launch and pointer: what it touches, what is there, and the verdict, one row each."""
+    import json
+
+    from .analyzer.api import kernel_rows
+    from .analyzer.config import parse_size
+    from .analyzer.report.table import kernel_table
+
+    _one_of(format, "text", "json")
+    _known_runtime(runtime or "auto")
+    rows, failures = kernel_rows(path, runtime or "auto", dict(map(parse_size, size or [])))
+    for failure in failures:
+        _say(f"aoti-lint: error: {failure.path}: {failure.error}")
+    _write(json.dumps({"rows": rows}, indent=1) + "\n" if format == "json" else kernel_table(rows), output)
+    raise typer.Exit(3 if failures else 0)
+
+
+def _one_of(value: str, *known: str) -> None:
+    from .analyzer.codes import nearest
+    from .analyzer.config import ConfigError
+
+    if value not in known:
+        raise ConfigError(f"--format must be one of {', '.join(known)}, not {value!r}{nearest(value, known)}")
