@@ -198,16 +198,23 @@ def check(
     PATH is a *.wrapper.cpp, a *.pt2 package, a *.so (its sources are looked for beside it), a folder (searched
     for all of these), or - for the text of a wrapper on standard input.
     """
-    from .analyzer import config as configuration
+    from .analyzer.config import parse_shard
 
-    settings = configuration.override(
-        configuration.load(config or configuration.find(Path.cwd())),
-        runtime=runtime, outputs=format, output=output, select=select, ignore=ignore, fail_on=fail_on, strict=strict,
-        baseline=baseline, sizes=size, jobs=jobs, statistics=statistics, quiet=quiet, verbose=verbose, no_color=no_color,
+    settings = _settings(
+        config, runtime=runtime, outputs=format, output=output, select=select, ignore=ignore, fail_on=fail_on,
+        strict=strict, baseline=baseline, sizes=size, jobs=jobs, statistics=statistics, quiet=quiet, verbose=verbose,
+        no_color=no_color,
     )  # fmt: skip
-    part = configuration.parse_shard(shard) if shard else None
+    part = parse_shard(shard) if shard else None
     report = _analyse(paths, settings, part)
     raise typer.Exit(_conclude(report, settings, write_baseline, complete=part is None))
+
+
+def _settings(file: Path | None, **options: Any) -> Settings:
+    """The configuration file's settings with the options over them."""
+    from .analyzer.config import find, load, override
+
+    return override(load(file or find(Path.cwd())), **options)
 
 
 def _analyse(paths: list[str], settings: Settings, shard: tuple[int, int] | None = None) -> Report:
@@ -293,23 +300,18 @@ def run(
     import shutil
     import tempfile
 
-    from .analyzer import config as configuration
     from .analyzer import exporter
 
-    settings = configuration.override(
-        configuration.load(config or configuration.find(Path.cwd())),
-        runtime=runtime, outputs=format, output=output, fail_on=fail_on, strict=strict, quiet=quiet, verbose=verbose,
+    settings = _settings(
+        config, runtime=runtime, outputs=format, output=output, fail_on=fail_on, strict=strict, quiet=quiet,
+        verbose=verbose,
     )  # fmt: skip
     folder = cache or Path(tempfile.mkdtemp(prefix="aoti-lint-"))
-    try:
-        code = exporter.run(command, folder)
-    except OSError as e:
-        raise configuration.ConfigError(f"cannot run {command[0]}: {e.strerror}") from None
+    code = exporter.run(command, folder)
     if code:
         _say(f"aoti-lint: the command failed with exit code {code}")
     report = _analyse([str(folder)], settings)
-    if (script := exporter.script_of(command)) is not None:
-        exporter.point_at(report, script)
+    exporter.point_at_script(report, command)
     found = _conclude(report, settings, None, complete=False)
     if cache is None and not any(file.findings for file in report.files):
         shutil.rmtree(folder, ignore_errors=True)
@@ -322,27 +324,9 @@ def rule(
     format: TextOrJson = "text",
 ) -> None:
     """Say what a rule means, with a bad and a good example; without CODE list all codes."""
-    import json
-
-    from .analyzer.codes import CODES
-    from .analyzer.config import parse_codes
     from .rules import docs
-    from .rules.registry import load_rules
 
-    _one_of(format, "text", "json")
-    wanted = parse_codes([code or "all"])
-    rules = [r for r in load_rules() if r.code in wanted]
-    if format == "json":
-        _write(json.dumps({"rules": [docs.rule_json(r) for r in rules]}, indent=1) + "\n", None)
-    elif not code:
-        _write(docs.plain_list(), None)
-    elif not rules:
-        _write(
-            "".join(f"{c} {CODES[c].name} [{CODES[c].severity}]: no check yet\n" for c in sorted(wanted)),
-            None,
-        )
-    else:
-        _write("\n".join(docs.plain(r) for r in rules), None)
+    _write(docs.answer(code, _one_of(format, "text", "json")), None)
 
 
 @app.command()
@@ -350,19 +334,11 @@ def runtimes(
     name: Annotated[str, typer.Argument(metavar="[NAME]", hidden=True)] = "", format: TextOrJson = "text"
 ) -> None:
     """List the runtime profiles, or say what one assumes, with dates and sources."""
-    import json
+    from .analyzer.report import runtimes as profiles
 
-    from .analyzer.report import runtimes as shown
-
-    _one_of(format, "text", "json")
     if name:
         _known_runtime(name)
-    if format == "json":
-        _write(
-            json.dumps(shown.describe(name) if name else {"runtimes": shown.rows()}, indent=1) + "\n", None
-        )
-    else:
-        _write(shown.description(name) if name else shown.listing(), None)
+    _write(profiles.answer(name, _one_of(format, "text", "json")), None)
 
 
 @app.command()
@@ -374,24 +350,23 @@ def kernels(
     output: OutputFile = None,
 ) -> None:
     """Every kernel launch and pointer: what it touches, what is there, and the verdict, one row each."""
-    import json
-
     from .analyzer.api import kernel_rows
     from .analyzer.config import parse_size
-    from .analyzer.report.table import kernel_table
+    from .analyzer.report.table import kernel_report
 
     _one_of(format, "text", "json")
     _known_runtime(runtime or "auto")
     rows, failures = kernel_rows(path, runtime or "auto", dict(map(parse_size, size or [])))
     for failure in failures:
         _say(f"aoti-lint: error: {failure.path}: {failure.error}")
-    _write(json.dumps({"rows": rows}, indent=1) + "\n" if format == "json" else kernel_table(rows), output)
+    _write(kernel_report(rows, format), output)
     raise typer.Exit(3 if failures else 0)
 
 
-def _one_of(value: str, *known: str) -> None:
+def _one_of(value: str, *known: str) -> str:
     from .analyzer.codes import nearest
     from .analyzer.config import ConfigError
 
     if value not in known:
         raise ConfigError(f"--format must be one of {', '.join(known)}, not {value!r}{nearest(value, known)}")
+    return value

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from .config import ConfigError
 from .findings import Related, Report
 from .program import Loc
 
@@ -20,23 +21,25 @@ _TORCH = ("torch", "_inductor", "inductor", "torch_inductor")
 def run(command: list[str], cache: Path) -> int:
     """Runs the command with ``cache`` as Inductor's cache folder; returns its exit code as a shell would.
 
-    Raises OSError when there is no such command.
+    Raises :class:`ConfigError` when there is no such command.
     """
     env = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(cache)}
-    code = subprocess.run(command, env=env, check=False).returncode
+    try:
+        code = subprocess.run(command, env=env, check=False).returncode
+    except OSError as e:
+        raise ConfigError(f"cannot run {command[0]}: {e.strerror}") from None
     return 128 - code if code < 0 else code
 
 
-def script_of(command: list[str]) -> Path | None:
-    """The Python file that a command runs."""
-    return next((p for p in map(Path, command) if p.suffix == ".py" and p.is_file()), None)
+def point_at_script(report: Report, command: list[str]) -> None:
+    """Makes the export call of the command's Python script the place of every finding.
 
-
-def point_at(report: Report, script: Path) -> None:
-    """Makes the export call of the script the place of every finding, the place in the wrapper the first related one.
-
-    With several export calls, or none that can be seen, the place is the script's first line.
+    The place in the wrapper becomes the first related one.  With several export calls, or none that can be seen,
+    the place is the script's first line; without a script nothing changes.
     """
+    script = next((p for p in map(Path, command) if p.suffix == ".py" and p.is_file()), None)
+    if script is None:
+        return
     try:
         text = script.read_text(encoding="utf-8")
         calls = list(export_calls(text))

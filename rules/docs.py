@@ -6,6 +6,7 @@ differs from what the rules and the real ``--help`` say.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -15,9 +16,25 @@ from pathlib import Path
 from typing import Any
 
 from ..analyzer.codes import CODES, FAMILIES, Code, family
+from ..analyzer.config import parse_codes
 from .registry import Rule, load_rules
 
 COMMANDS = ("check", "run", "graph", "report", "rule", "runtimes", "kernels")
+
+
+def answer(code: str, format: str) -> str:
+    """What ``aoti-lint rule`` prints for a code, prefix, name or ``all``; for nothing, the list of codes.
+
+    Raises :class:`ConfigError` for what names no rule.
+    """
+    wanted = parse_codes([code or "all"])
+    rules = [rule for rule in load_rules() if rule.code in wanted]
+    if format == "json":
+        return json.dumps({"rules": [rule_json(rule) for rule in rules]}, indent=1) + "\n"
+    if not code:
+        return plain_list()
+    unwritten = (f"{c} {CODES[c].name} [{CODES[c].severity}]: no check yet\n" for c in sorted(wanted))
+    return "\n".join(map(plain, rules)) if rules else "".join(unwritten)
 
 
 def rule_json(rule: Rule) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,8 +21,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "".join(line.rstrip() + "\n" for line in lines)
 
 
-def kernel_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The rows of ``aoti-lint kernels`` for people: ends as ``min..max``, files as headings."""
+def kernel_report(rows: Sequence[Mapping[str, Any]], format: str) -> str:
+    """The rows of ``aoti-lint kernels``; for people the ends are ``min..max`` and the files are headings."""
+    if format == "json":
+        return json.dumps({"rows": rows}, indent=1) + "\n"
     parts: list[str] = []
     for path in dict.fromkeys(row["path"] for row in rows):
         mine = [
