@@ -1,8 +1,7 @@
 """What is known about size symbols, and proofs of inequalities from it.
 
 :class:`Ranges` answers ``e >= 0`` for every admitted size with True, False (it fails for every size) or
-None (not decided).  Proofs are by interval arithmetic and by shifting every symbol to its lower bound:
-with ``s = lo + t, t >= 0`` a polynomial whose coefficients are all non-negative is non-negative.
+None (not decided).  Proofs are by interval arithmetic and, failing that, from facts (:mod:`~.positivity`).
 """
 
 from __future__ import annotations
@@ -10,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from .expr import Atom, Cond, Expr, Op, as_expr, const, evaluate_cond, exact_div, sym
+from .expr import Atom, Cond, Expr, Op, as_expr, evaluate, evaluate_cond
+from .positivity import inequalities, prove
 
 Interval = tuple[int | None, int | None]
 
@@ -23,7 +23,7 @@ class Ranges:
         #: Every fact as given: a size is admitted when all of them hold.
         self.checks: tuple[Cond, ...] = tuple(p for c in facts for p in c.conjuncts())
         #: The facts that proofs use, as expressions that are not negative.
-        self.facts: tuple[Expr, ...] = tuple(e for c in self.checks for e in _inequalities(c))
+        self.facts: tuple[Expr, ...] = tuple(e for c in self.checks for e in inequalities(c))
         #: Results that hold for these ranges, kept by those who compute them.
         self.memo: dict[Hashable, Any] = {}
         self._cache: dict[Expr, bool | None] = {}
@@ -165,91 +165,30 @@ class Ranges:
             result = True
         elif hi is not None and hi < 0:
             result = False
-        elif self._shifted_nonneg(e):
-            result = True
-        elif self._shifted_nonneg(-e - 1):
-            result = False
+        else:
+            self._cache[e] = None  # proofs about the parts of e may come back to it
+            seen = self._signs(e)
+            if False not in seen and prove(e, self):
+                result = True
+            elif True not in seen and prove(-e - 1, self):
+                result = False
         self._cache[e] = result
         return result
 
-    def _shifted_nonneg(self, e: Expr, depth: int = 0) -> bool:
-        fresh, lows = self._shift(e)
-        if _coefficients_nonneg(fresh):
-            return True
-        if depth < 3:
-            candidates = [f for f in self.facts if f.symbols & e.symbols]
-            for f in candidates:
-                if self._shifted_nonneg(e - f, depth + 2):
-                    return True
-            for bound in self._op_facts(e, lows):
-                if self._shifted_nonneg(e - bound, depth + 1):
-                    return True
-        return False
-
-    def _shift(self, e: Expr) -> tuple[Expr, dict[Atom, int]]:
-        """``e`` with every atom replaced by ``lower bound + atom``, so that atoms stand for values >= 0.
-
-        An atom with no known lower bound stays and makes its monomials undecidable; one bounded only
-        above is mirrored.
-        """
-        repl: dict[Atom, Expr] = {}
-        lows: dict[Atom, int] = {}
-        for atom in e.atoms():
-            lo, hi = self.atom_interval(atom)
-            base = Expr({(atom,): 1})
-            negative_only = all(c < 0 for m, c in e.terms.items() if atom in m)
-            if hi is not None and (lo is None or negative_only):
-                repl[atom] = const(hi) - Expr({(_tag(atom, "-"),): 1})
-            elif lo is not None:
-                repl[atom] = const(lo) + Expr({(_tag(atom, "+"),): 1})
-                lows[atom] = lo
-            else:
-                repl[atom] = base * 0 + Expr({(_tag(atom, "?"),): 1})
-        return _expand(e, repl), lows
-
-    def _op_facts(self, e: Expr, lows: Mapping[Atom, int]) -> Iterable[Expr]:
-        """Non-negative expressions implied by the operations in ``e``, scaled to cancel its terms.
-
-        ``q = a // b``: ``a - b*q >= 0`` and ``b*q + b - 1 - a >= 0``; ``m = a % b``: ``b - 1 - m >= 0``.
-        """
-        for mono, c in e.terms.items():
-            for atom in mono:
-                if isinstance(atom, str):
-                    continue
-                rest = list(mono)
-                rest.remove(atom)
-                factor = Expr({tuple(rest): abs(c)})
-                if self.interval(factor)[0] is None or (self.interval(factor)[0] or 0) < 0:
-                    continue
-                a_e = Expr({(atom,): 1})
-                for fact, sign in self._facts_of(atom, a_e):
-                    if sign * c > 0:
-                        continue
-                    scale = _scale(factor, fact, a_e)
-                    if scale is not None:
-                        yield scale * fact
-
-    def _facts_of(self, op: Op, a_e: Expr) -> Iterable[tuple[Expr, int]]:
-        """(fact >= 0, sign of the operation in it)."""
-        if op.kind in ("floordiv", "mod", "tdiv", "tmod"):
-            a, b = op.args
-            if self.nonneg(b - 1) is not True:
-                return
-            if op.kind in ("tdiv", "tmod") and self.nonneg(a) is not True:
-                return
-            if op.kind in ("floordiv", "tdiv"):
-                yield a - b * a_e, -1
-                yield b * a_e + b - 1 - a, 1
-            else:
-                yield b - 1 - a_e, -1
-                if self.nonneg(a) is True:
-                    yield a - a_e, -1
-        elif op.kind == "min":
-            for x in op.args:
-                yield x - a_e, -1
-        elif op.kind == "max":
-            for x in op.args:
-                yield a_e - x, 1
+    def _signs(self, e: Expr) -> set[bool]:
+        """The truth of ``e >= 0`` at some admitted sizes: what it is there it can't be proved not to be."""
+        if not e.symbols <= self.bounds.keys():
+            return set()
+        key = ("points", e.symbols)
+        if key not in self.memo:
+            self.memo[key] = self.samples(e.symbols, 12)
+        out = set()
+        for env in self.memo[key]:
+            try:
+                out.add(evaluate(e, env) >= 0)
+            except (ValueError, ZeroDivisionError):
+                continue
+        return out
 
     def positive(self, e: Expr | int) -> bool | None:
         return self.nonneg(as_expr(e) - 1)
@@ -318,48 +257,6 @@ class Ranges:
             if self.admits(o):
                 seen.setdefault(tuple(sorted(o.items())), o)
         return list(seen.values())[:limit]
-
-
-def _inequalities(c: Cond) -> tuple[Expr, ...]:
-    if c.expr is None:
-        return ()
-    return {"ge": (c.expr,), "eq": (c.expr, -c.expr)}.get(c.kind, ())
-
-
-def _tag(atom: Atom, mark: str) -> str:
-    return f"{mark}{atom!r}"
-
-
-def _expand(e: Expr, repl: Mapping[Atom, Expr]) -> Expr:
-    """Replace the atoms of the outermost level only."""
-    out = const(0)
-    for mono, c in e.terms.items():
-        term = const(c)
-        for atom in mono:
-            term = term * repl.get(atom, sym(str(atom)))
-        out = out + term
-    return out
-
-
-def _coefficients_nonneg(e: Expr) -> bool:
-    for mono, c in e.terms.items():
-        odd = [a for a in mono if isinstance(a, str) and a.startswith("?")]
-        if odd and not (len(mono) == 2 and mono[0] == mono[1] and c > 0):
-            return False
-        if c < 0:
-            return False
-    return True
-
-
-def _scale(factor: Expr, fact: Expr, atom: Expr) -> Expr | None:
-    """The multiple of ``fact`` whose term in ``atom`` has the size of ``factor * atom``."""
-    ((a,),) = atom.terms.keys()
-    coef = Expr({tuple(x for x in m if x != a): abs(c) for m, c in fact.terms.items() if a in m})
-    if coef == 1:
-        return factor
-    if len(coef.terms) != 1:
-        return None
-    return exact_div(factor, coef)
 
 
 def _mul(a: Interval, b: Interval) -> Interval:

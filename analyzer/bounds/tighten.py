@@ -33,10 +33,14 @@ def tighten(p: Piece) -> Piece | None:
         changed = box != p.box or len(guards) != len(p.guards)
         for v in single:
             del box[v]
-        p = Piece(
-            p.index.substitute(single), box, tuple(g.substitute(single) for g in guards),
-            (*p.steps, *single.items()), sizes, p.data,
-        )  # fmt: skip
+        p = replace(
+            p,
+            index=p.index.substitute(single),
+            box=box,
+            guards=tuple(g.substitute(single) for g in guards),
+            steps=(*p.steps, *single.items()),
+            sizes=sizes,
+        )
         if not changed and not single:
             return _drop_implied(p)
         if not guards:
