@@ -25,6 +25,7 @@ def run(command: list[str], cache: Path) -> int:
     """
     env = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(cache)}
     try:
+        cache.mkdir(parents=True, exist_ok=True)
         code = subprocess.run(command, env=env, check=False).returncode
     except OSError as e:
         raise ConfigError(f"cannot run {command[0]}: {e.strerror}") from None

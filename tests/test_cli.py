@@ -1,0 +1,412 @@
+"""The command line on a small wrapper: commands, outputs, exit codes, and what a mistake says.
+
+``data/slice.wrapper.cpp`` stores through a channels-last slice {1,4,8,8}/{512,1,64,8}: its last element is
+3 + 7*64 + 7*8 = 507, a packed copy holds 4*8*8 = 256.  libtorch keeps the view in place.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from aoti_lint import cli
+
+DATA = Path(__file__).parent / "data/slice.wrapper.cpp"
+METAL = "executorch-metal@2026-08"
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Call = Callable[..., Result]
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
+    """Runs the tool in an empty folder that holds the wrapper as ``m.wrapper.cpp``."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("NO_COLOR", "FORCE_COLOR", "AOTI_LINT_DEBUG"):
+        monkeypatch.delenv(name, raising=False)
+    Path("m.wrapper.cpp").write_text(DATA.read_text())
+
+    def run(*arguments: str, stdin: str = "") -> Result:
+        monkeypatch.setattr(sys, "argv", ["aoti-lint", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        with pytest.raises(SystemExit) as e:
+            cli.main()
+        out, err = capsys.readouterr()
+        assert isinstance(e.value.code, int)
+        return Result(e.value.code, out, err)
+
+    return run
+
+
+def codes(out: str) -> list[str]:
+    return [f["code"] for file in json.loads(out)["files"] for f in file["findings"]]
+
+
+# -- check --------------------------------------------------------------------------------------------
+
+
+def test_check_finds_the_fault_and_its_numbers(call: Call) -> None:
+    got = call("check", "m.wrapper.cpp", "--format", "json", "--select", "AL202")
+    assert (got.code, got.err) == (1, "")
+    (file,) = json.loads(got.out)["files"]
+    assert (file["path"], file["device"], file["runtime"]["name"]) == ("m.wrapper.cpp", "mps", METAL)
+    (finding,) = file["findings"]
+    assert (finding["kernel"], finding["parameter"], finding["launch_line"]) == ("mps_lib_0", "out_ptr0", 61)
+    evidence = finding["evidence"]
+    assert (evidence["min"], evidence["max"], evidence["available"]) == (0, 507, 256)
+    witness = evidence["witness"]
+    assert witness["y0"] + 8 * witness["x1"] >= 256 and witness["y0"] < 4 and witness["x1"] < 64
+
+
+def test_the_same_under_a_runtime_that_keeps_the_view(call: Call) -> None:
+    got = call("check", "m.wrapper.cpp", "--runtime", "libtorch")
+    assert got.code == 0
+    assert "error" not in got.out and "0 fault, 0 unknown" in got.out
+
+
+def test_text_is_the_default(call: Call) -> None:
+    got = call("check", "m.wrapper.cpp")
+    assert got.code == 1
+    assert "error[AL202]: kernel-write-out-of-bounds: mps_lib_0 writes" in got.out
+    assert "= witness: y0=3, x1=63 -> index 507\n" in got.out
+    assert "\x1b" not in got.out
+
+
+def test_standard_input(call: Call) -> None:
+    got = call("check", "-", "--quiet", "--select", "AL202", stdin=DATA.read_text())
+    assert got.code == 1
+    assert got.out.startswith("<stdin>:49:5: error[AL202]: mps_lib_0 writes up to element 507")
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ((), 1),
+        (("--fail-on", "never"), 0),
+        (("--fail-on", "note"), 1),
+        (("--select", "AL3"), 0),
+        (("--ignore", "AL1,AL2,AL4,AL5"), 0),
+        (("--select", "AL2", "--select", "AL1"), 1),
+    ],
+)
+def test_exit_code_is_the_same_for_every_format(call: Call, options: tuple[str, ...], code: int) -> None:
+    for format in ("text", "json", "sarif", "github", "gitlab", "junit"):
+        assert call("check", "m.wrapper.cpp", "--format", format, *options).code == code
+
+
+def test_several_outputs_at_once(call: Call) -> None:
+    got = call("check", "m.wrapper.cpp", "-f", "sarif=out/a.sarif", "-f", "junit=out/a.xml", "-f", "github")
+    assert got.code == 1
+    assert got.out.startswith("::error file=m.wrapper.cpp,line=49,")
+    assert json.loads(Path("out/a.sarif").read_text())["version"] == "2.1.0"
+    assert Path("out/a.xml").read_text().startswith("<?xml")
+    text = call("check", "m.wrapper.cpp", "-f", "json=a.json")
+    assert "error[AL202]" in text.out and codes(Path("a.json").read_text())
+    assert call("check", "m.wrapper.cpp", "-f", "json", "-o", "b.json").out == ""
+    assert Path("b.json").read_text() == Path("a.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "error"),
+    [
+        ("cut.wrapper.cpp", DATA.read_text()[:2000].encode(), "truncated"),
+        ("empty.wrapper.cpp", b"", "empty"),
+        ("random.wrapper.cpp", bytes(range(256)) * 8, ""),
+        ("hello.cpp", b"int main() { return 0; }\n", "not an AOTInductor wrapper"),
+        ("m.pt2", b"PK\x03\x04 but no zip", "truncated"),
+    ],
+)
+def test_what_cannot_be_analysed_is_one_line_and_exit_code_3(
+    call: Call, name: str, content: bytes, error: str
+) -> None:
+    Path(name).write_bytes(content)
+    got = call("check", name, "--quiet")
+    assert got.code == 3 and got.err == ""
+    assert got.out.splitlines()[0].startswith(f"{name}: error: ") and error in got.out.splitlines()[0]
+    assert len(got.out.splitlines()) == 3
+
+
+def test_one_failure_does_not_stop_the_others(call: Call) -> None:
+    got = call("check", "none.wrapper.cpp", "m.wrapper.cpp", "--format", "json")
+    assert got.code == 3
+    data = json.loads(got.out)
+    assert [f["status"] for f in data["files"]] == ["failed", "analysed"]
+    assert "AL202" in codes(got.out) and data["summary"]["failed"] == 1
+
+
+def test_a_folder_is_searched_and_can_be_sharded(call: Call) -> None:
+    text = DATA.read_text()
+    for n in range(5):
+        Path(f"models/{n}").mkdir(parents=True)
+        Path(f"models/{n}/m.wrapper.cpp").write_text(
+            text.replace("{512L, 1L, 64L, 8L}", f"{{{512 + n}L, 1L, 64L, 8L}}")
+        )
+    whole = json.loads(call("check", "models", "-f", "json").out)["files"]
+    assert [f["path"] for f in whole] == [f"models/{n}/m.wrapper.cpp" for n in range(5)]
+    parts = [
+        json.loads(call("check", "models", "-f", "json", "--shard", f"{i}/2").out)["files"] for i in (1, 2)
+    ]
+    assert sorted(f["path"] for part in parts for f in part) == [f["path"] for f in whole]
+    assert {len(part) for part in parts} == {2, 3}
+    assert call("check", "rules-only", "-q").code == 3
+
+
+def test_jobs_change_nothing(call: Call) -> None:
+    for n in range(4):
+        Path(f"{n}.wrapper.cpp").write_text(DATA.read_text().replace("arg0_1", f"arg{n}_1"))
+    paths = [f"{n}.wrapper.cpp" for n in range(4)]
+    assert call("check", *paths, "-f", "json", "-j", "1") == call("check", *paths, "-f", "json", "-j", "2")
+
+
+def test_statistics(call: Call) -> None:
+    assert (
+        "AL202  error    kernel-write-out-of-bounds"
+        in call("check", "m.wrapper.cpp", "--statistics", "-q").out
+    )
+
+
+def test_baseline_round_trip(call: Call) -> None:
+    first = call("check", "m.wrapper.cpp", "--write-baseline", "base.json")
+    assert first.code == 0 and "written to base.json" in first.out
+    # Generated again: two lines further down, another buffer number.
+    Path("m.wrapper.cpp").write_text(
+        "\n\n" + DATA.read_text().replace("buf0", "buf7").replace("mps_lib_0", "mps_lib_3")
+    )
+    again = call("check", "m.wrapper.cpp", "--baseline", "base.json")
+    assert again.code == 0 and "known from base.json" in again.out
+    other = call("check", "m.wrapper.cpp", "--baseline", "base.json", "--runtime", "libtorch", "-f", "json")
+    assert codes(other.out) == ["AL903"]
+
+
+def test_configuration_and_suppression(call: Call) -> None:
+    Path("aoti-lint.toml").write_text(
+        'select = ["AL2"]\n[[suppress]]\ncode = "AL2"\npath = "*.wrapper.cpp"\nkernel = "mps_lib_0"\nreason = "known"\n'
+    )
+    got = call("check", "m.wrapper.cpp")
+    assert got.code == 0 and "suppressed by aoti-lint.toml" in got.out
+    assert call("check", "m.wrapper.cpp", "--config", os.devnull).code == 1
+    Path("aoti-lint.toml").write_text(
+        'select = ["AL2", "AL9"]\n[[suppress]]\ncode = "AL206"\nreason = "none such"\n'
+    )
+    stale = call("check", "m.wrapper.cpp", "--runtime", "libtorch", "-f", "json")
+    assert (stale.code, codes(stale.out)) == (0, ["AL903"])
+    (finding,) = json.loads(stale.out)["files"][0]["findings"]
+    assert finding["location"]["path"].endswith("aoti-lint.toml") and finding["location"]["line"] == 2
+    strict = call("check", "m.wrapper.cpp", "--runtime", "libtorch", "--strict")
+    assert strict.code == 1 and "error[AL903]" in strict.out
+
+
+def test_colour(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[1;31m" in call("check", "m.wrapper.cpp").out
+    assert "\x1b" not in call("check", "m.wrapper.cpp", "--no-color").out
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in call("check", "m.wrapper.cpp").out
+
+
+def test_a_size_that_no_input_has(call: Call) -> None:
+    got = call("check", "m.wrapper.cpp", "--size", "s77=8", "-q")
+    assert "no input has a free size called s77" in got.err
+
+
+# -- mistakes -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("check", "m.wrapper.cpp", "--runtime", "executorch-metl"), "unknown runtime 'executorch-metl'; try executorch-metal"),
+        (("check", "m.wrapper.cpp", "--format", "jsn"), "did you mean 'json'?"),
+        (("check", "m.wrapper.cpp", "--select", "AL29"), "no rule has the code or prefix 'AL29'"),
+        (("check", "m.wrapper.cpp", "--ignore", "lost-wite"), "did you mean 'lost-write'?"),
+        (("check", "m.wrapper.cpp", "--fail-on", "warnings"), "did you mean 'warning'?"),
+        (("check", "m.wrapper.cpp", "--size", "s77"), "is not NAME=VALUE"),
+        (("check", "m.wrapper.cpp", "--shard", "3/2"), "is not I/N"),
+        (("check", "m.wrapper.cpp", "--jobs", "0"), "--jobs"),
+        (("check", "m.wrapper.cpp", "--fromat", "json"), "--format"),
+        (("check", "m.wrapper.cpp", "-f", "json", "-f", "text"), "cannot both go to one place"),
+        (("check", "m.wrapper.cpp", "--baseline", "none.json"), "cannot read baseline none.json"),
+        (("check", "m.wrapper.cpp", "--config", "none.toml"), "cannot read none.toml"),
+        (("check",), "PATH"),
+        (("chek", "m.wrapper.cpp"), "check"),
+        (("rule", "AL2022"), "did you mean 'AL202'"),
+        (("rule", "AL202", "--format", "xml"), "--format must be one of text, json, not 'xml'"),
+        (("runtimes", "m9"), "unknown runtime 'm9'"),
+        (("kernels", "m.wrapper.cpp", "--runtime", "x"), "unknown runtime 'x'"),
+        (("run", "--", "no-such-command-here"), "cannot run no-such-command-here"),
+    ],
+)  # fmt: skip
+def test_wrong_usage(call: Call, arguments: tuple[str, ...], message: str) -> None:
+    got = call(*arguments)
+    assert (got.code, got.out) == (2, "")
+    assert message in got.err
+    assert "Traceback" not in got.err
+
+
+def test_an_output_that_cannot_be_written(call: Call) -> None:
+    got = call("check", "m.wrapper.cpp", "-f", "json=m.wrapper.cpp/x")
+    assert got.code == 2 and "cannot write m.wrapper.cpp/x: " in got.err
+    assert "error[AL202]" in got.out
+
+
+def test_an_internal_error_is_one_line(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: object, **options: object) -> None:
+        raise RuntimeError("first line\nsecond")
+
+    monkeypatch.setattr("aoti_lint.analyzer.api.check_paths", broken)
+    got = call("check", "m.wrapper.cpp")
+    assert (got.code, got.out, len(got.err.splitlines())) == (3, "", 1)
+    assert "internal error: RuntimeError: first line second (please report" in got.err
+    monkeypatch.setenv("AOTI_LINT_DEBUG", "1")
+    monkeypatch.setattr(sys, "argv", ["aoti-lint", "check", "m.wrapper.cpp"])
+    with pytest.raises(RuntimeError):
+        cli.main()
+
+
+def test_a_rule_that_breaks_fails_its_file_only(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(analysis: object) -> list[object]:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr("aoti_lint.rules.registry.run_rules", broken)
+    got = call("check", "m.wrapper.cpp", "-q", "-j", "1")
+    assert got.code == 3
+    assert "m.wrapper.cpp: error: internal error, please report it: ZeroDivisionError: oops" in got.out
+
+
+# -- the other commands -------------------------------------------------------------------------------
+
+
+def test_rule(call: Call) -> None:
+    listed = call("rule")
+    assert listed.code == 0 and "AL202  error    kernel-write-out-of-bounds\n" in listed.out
+    one = call("rule", "AL202").out
+    assert (
+        one.startswith("AL202 kernel-write-out-of-bounds [error]")
+        and "\nBad:\n" in one
+        and "\nGood:\n" in one
+    )
+    assert call("rule", "kernel-write-out-of-bounds").out == one
+    everything = json.loads(call("rule", "all", "--format", "json").out)["rules"]
+    assert {"AL202", "AL903"} <= {r["code"] for r in everything}
+    assert all(r["bad"] and r["good"] and r["explanation"] and r["help"] for r in everything)
+
+
+def test_runtimes(call: Call) -> None:
+    listed = call("runtimes").out
+    assert f"{METAL} *" in listed and "libtorch@" in listed
+    names = [r["name"] for r in json.loads(call("runtimes", "-f", "json").out)["runtimes"]]
+    for name in names:
+        facts = json.loads(call("runtimes", name, "-f", "json").out)["facts"]
+        assert facts and all(f["source"] for f in facts)
+    text = call("runtimes", METAL).out
+    assert text.startswith(METAL) and "from " in text
+
+
+def test_kernels(call: Call) -> None:
+    rows = json.loads(call("kernels", "m.wrapper.cpp", "-f", "json").out)["rows"]
+    assert [(r["kernel"], r["parameter"], r["launch_line"], r["capacity"]) for r in rows] == [
+        ("mps_lib_0", "out_ptr0", 61, 256),
+        ("mps_lib_0", "in_ptr0", 61, 256),
+    ]
+    assert rows[0]["writes"] == {"min": 0, "max": 507} and rows[0]["reads"] is None
+    assert (rows[0]["verdict"], rows[1]["verdict"]) == ("fault", "proved")
+    in_place = json.loads(call("kernels", "m.wrapper.cpp", "-f", "json", "--runtime", "libtorch").out)["rows"]
+    assert (in_place[0]["capacity"], in_place[0]["verdict"]) == (512, "proved")
+    text = call("kernels", "m.wrapper.cpp").out.splitlines()
+    assert text[0] == "m.wrapper.cpp" and text[2].split()[1:5] == ["mps_lib_0", "out_ptr0", "buf0", "buf1"]
+    missing = call("kernels", "none.wrapper.cpp")
+    assert missing.code == 3 and "none.wrapper.cpp: no such file" in missing.err
+
+
+def fake_export(body: str) -> list[str]:
+    """A script that does with the cache folder what an export would, without torch."""
+    Path("export.py").write_text(
+        "import os, pathlib, sys\n"
+        "def aoti_compile_and_package(text):\n"
+        "    folder = pathlib.Path(os.environ['TORCHINDUCTOR_CACHE_DIR'], 'ab')\n"
+        "    folder.mkdir()\n"
+        "    (folder / 'cab.wrapper.cpp').write_text(text)\n" + body
+    )
+    return [sys.executable, "export.py"]
+
+
+def test_run_lints_what_the_command_generates(call: Call) -> None:
+    command = fake_export("aoti_compile_and_package(pathlib.Path('m.wrapper.cpp').read_text())\n")
+    got = call("run", "--format", "json", "--", *command)
+    assert got.code == 1
+    finding = next(f for f in json.loads(got.out)["files"][0]["findings"] if f["code"] == "AL202")
+    assert finding["location"] == {
+        "path": "export.py",
+        "line": 6,
+        "column": 1,
+        "end_line": 6,
+        "end_column": 68,
+    }
+    assert finding["related"][0]["location"]["path"].endswith("ab/cab.wrapper.cpp")
+    assert Path(finding["related"][0]["location"]["path"]).is_file()
+    text = call("run", *command).out
+    assert "--> export.py:6:1   aoti_compile_and_package(" in text
+
+
+def test_run_passes_the_exit_code_on(call: Call) -> None:
+    assert call("run", "--", *fake_export("sys.exit(7)\n")).code == 7
+    both = fake_export("aoti_compile_and_package(pathlib.Path('m.wrapper.cpp').read_text())\nsys.exit(9)\n")
+    got = call("run", "--quiet", "--", *both)
+    assert got.code == 9 and "error[AL202]" in got.out and "failed with exit code 9" in got.err
+    nothing = call("run", "-q", "--", *fake_export(""))
+    assert nothing.code == 3 and "no AOTInductor wrapper found" in nothing.out
+
+
+def test_run_keeps_the_cache_when_told(call: Call) -> None:
+    command = fake_export("aoti_compile_and_package(pathlib.Path('m.wrapper.cpp').read_text())\n")
+    got = call("run", "--runtime", "libtorch", "--cache", "kept", "--", *command)
+    assert got.code == 0 and Path("kept/ab/cab.wrapper.cpp").is_file()
+
+
+# -- the process --------------------------------------------------------------------------------------
+
+
+def process(*arguments: str, code: str | None = None) -> subprocess.CompletedProcess[str]:
+    start = ["-c", code] if code else ["-m", "aoti_lint"]
+    return subprocess.run([sys.executable, *start, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; sys.argv = ['aoti-lint', 'check', '--help']\n"
+        "from aoti_lint.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'islpy', 'clang', 'networkx', 'rich', 'aoti_lint.analyzer', 'asyncio'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    done = process(code=code)
+    assert done.returncode == 0, done.stderr
+    assert "--write-baseline FILE" in done.stdout
+
+
+def test_version_and_help() -> None:
+    assert process("--version").stdout.startswith("aoti-lint ")
+    top = process("--help").stdout
+    for command in ("check", "run", "rule", "runtimes", "kernels"):
+        assert f"  {command} " in top
+    assert "Exit codes: 0 nothing found" in top
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    script = f"{sys.executable} -m aoti_lint rule all --format json | head -c 10; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
