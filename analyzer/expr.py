@@ -74,16 +74,20 @@ class Expr:
 
     def __init__(self, terms: Mapping[Mono, int]) -> None:
         self.terms: dict[Mono, int] = {m: c for m, c in terms.items() if c}
-        self._hash = hash(frozenset(self.terms.items()))
+        self._hash: int | None = None
         self._syms: frozenset[str] | None = None
 
     # -- identity
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         if isinstance(other, int):
             other = const(other)
-        return isinstance(other, Expr) and self._hash == other._hash and self.terms == other.terms
+        return isinstance(other, Expr) and self.terms == other.terms
 
     def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(frozenset(self.terms.items()))
         return self._hash
 
     def __repr__(self) -> str:
@@ -97,7 +101,7 @@ class Expr:
             return self
         if not self.terms:
             return other
-        terms = dict(self.terms)
+        terms = self.terms.copy()
         for m, c in other.terms.items():
             terms[m] = terms.get(m, 0) + c
         return Expr(terms)
@@ -108,7 +112,12 @@ class Expr:
         return Expr({m: -c for m, c in self.terms.items()})
 
     def __sub__(self, other: Expr | int) -> Expr:
-        return self + (-as_expr(other))
+        if isinstance(other, int):
+            return self + (-other)
+        terms = self.terms.copy()
+        for m, c in other.terms.items():
+            terms[m] = terms.get(m, 0) - c
+        return Expr(terms)
 
     def __rsub__(self, other: Expr | int) -> Expr:
         return as_expr(other) + (-self)
@@ -160,6 +169,10 @@ class Expr:
 
     def atoms(self) -> set[Atom]:
         return {a for m in self.terms for a in m}
+
+    def is_affine(self) -> bool:
+        """Whether no symbols are multiplied with each other; operations count as symbols."""
+        return all(len(m) <= 1 for m in self.terms)
 
     def content(self) -> int:
         """The greatest common divisor of the non-constant coefficients (0 for a constant)."""

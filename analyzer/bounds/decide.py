@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 
-from ..expr import FALSE, Cond, Expr, const, maximum, minimum
+from ..expr import FALSE, Cond, Expr, const, maximum, minimum, sym
 from ..program import Var
 from ..ranges import Ranges
 from .model import Decision, End, IndexRange
@@ -217,6 +217,8 @@ def _search(
 ) -> Decision:
     """A size at which the access is outside, or a proof for each of few sizes."""
     every = _all_sizes(names, ranges)
+    if every is None and all(_never_outside(q, s, names) for s in undecided):
+        return Decision("proved", found)
     reasons = []
     proved = True
     for env in every if every is not None else ranges.samples(names):
@@ -231,6 +233,24 @@ def _search(
     ends = [e for s in undecided for e in (s.high, s.low)]
     reason = next((r for r in (*reasons, *(e.reason for e in ends)) if r), None)
     return Decision("unknown", found, reason=reason or "not proved for every size")
+
+
+def _never_outside(q: Question, s: Solved, names: frozenset[str]) -> bool:
+    """Whether integer sets show that no iteration of the piece, at no size, is outside."""
+    p = s.piece
+    if not (q.capacity.is_affine() and q.offset.is_affine() and p.index.is_affine()):
+        return False
+    from .sets import violation
+
+    at = p.index + q.offset
+    guards = list(p.guards)
+    spans: dict[str, tuple[int | None, int | None]] = {n: p.sizes.bounds.get(n, (None, None)) for n in names}
+    for v, (lo, hi) in p.box.items():
+        spans[v] = (None, None)
+        guards += [Cond.of("ge", sym(v) - lo)] if lo is not None else []
+        guards += [Cond.of("ge", hi - sym(v))] if hi is not None else []
+    guards += [c for c in p.sizes.checks if c.symbols <= names]
+    return violation((at, q.capacity - 1 - at), guards, spans) is False
 
 
 def _all_sizes(names: frozenset[str], ranges: Ranges) -> list[dict[str, int]] | None:

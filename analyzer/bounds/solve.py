@@ -137,12 +137,15 @@ def _component(c: Component, p: Piece, points: int) -> tuple[End, End] | None:
         return by_corner.low, by_corner.high
     sampled = any(not isinstance(v, range) for v in values.values())
     found = extremes(plain, c.guards, values, points)
+    if found is None and not sampled:
+        from .sets import ends
+
+        found = ends(plain, c.guards, {n: (v[0], v[-1]) for n, v in values.items()})
     if found is False and not sampled:
         return None
     if found is None or isinstance(found, bool):
         return by_corner.low, by_corner.high
-    ends = [_reached(plain, common, point) for point in found]
-    low, high = ends if positive else reversed(ends)
+    low, high = (_reached(plain, common, point) for point in (found if positive else reversed(found)))
     if sampled:  # only some values of an unbounded variable were tried
         low, high = _confirm(by_corner.low, low), _confirm(by_corner.high, high)
     return low, high
