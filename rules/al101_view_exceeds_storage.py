@@ -27,7 +27,7 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         at = f" at {common.witness_text(sizes)}" if sizes else ""
         first, last = found.first, found.last
         yield RULE.finding(
-            f"{common.named(view)} {common.braces(fact.outcome and view.sizes)}/{common.braces(view.meant_strides)} "
+            f"{common.named(view)} {common.braces(view.sizes)}/{common.braces(view.meant_strides)} "
             f"covers elements {first} to {last} of {source.storage.name}, which holds {d.available}{at}",
             fact.event.loc,
             related=common.origin(source),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -18,8 +19,6 @@ from typing import Any
 from ..analyzer.codes import CODES, FAMILIES, Code, family
 from ..analyzer.config import parse_codes
 from .registry import Rule, load_rules
-
-COMMANDS = ("check", "run", "graph", "report", "rule", "runtimes", "kernels")
 
 
 def answer(code: str, format: str) -> str:
@@ -123,11 +122,12 @@ def _row(code: str, known: Code, rule: Rule | None) -> str:
 
 
 def command_page() -> str:
-    """The real ``--help`` of every command."""
+    """The real ``--help`` of the tool and of every command it lists."""
+    top = _help(())
+    listed = re.findall(r"^  ([a-z]+)  ", top.partition("\nCommands:\n")[2], re.MULTILINE)
     parts = ["# Command line", ""]
-    for command in ((), *((c,) for c in COMMANDS)):
-        title = " ".join(("aoti-lint", *command))
-        parts += [f"## {title}", "", "```text", _help(command), "```", ""]
+    for title, text in [("aoti-lint", top), *((f"aoti-lint {c}", _help((c,))) for c in listed)]:
+        parts += [f"## {title}", "", "```text", text, "```", ""]
     return "\n".join(parts)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..expr import Expr, Op, sym
 from ..program import (
-    Alloc, Assert, Branch, Event, Kernel, Loc, Loop, Move, Output, Own, Reset, Symbol, Unmodelled, View,
+    Alloc, Assert, Branch, Call, Event, Kernel, Loc, Loop, Move, Output, Own, Reset, Symbol, Unmodelled, View,
 )  # fmt: skip
 from . import calls
 from .cxx import Node, Unit
@@ -185,6 +185,7 @@ class Reader:
         broken = self._diagnostic(node)
         if broken is not None and node.kind not in ("block", "if", "while"):
             self.emit(calls.unmodelled(self, node, broken))
+            self._poison(node)
             return
         handler = _STATEMENTS.get(node.kind)
         mark = len(self.events)
@@ -195,6 +196,17 @@ class Reader:
         except NotUnderstood as e:
             del self.events[mark:]
             self.emit(calls.unmodelled(self, node, str(e)))
+
+    def _poison(self, node: Node) -> None:
+        """After a declaration that is not valid C++, its name stands for nothing that is known."""
+        if node.kind != "decl":
+            return
+        name = str(node.value)
+        if _HANDLE_TYPES.search(node.type) or isinstance(self.value(name), Handle):
+            self.scope.define(name, Handle(name))
+            self.emit(Call("unmodelled", (), (name,), self.loc(node), self.text(node)))
+        else:
+            self.scope.define(name, Text_("?"))
 
     def _diagnostic(self, node: Node) -> str | None:
         from bisect import bisect_left
@@ -251,8 +263,6 @@ class Reader:
             self.scope.define(name, Handle(name))
             self.emit(Own(name, v.name, self.loc(node)))
         elif init.kind == "call" and init.value == "scalar_to_tensor_handle":
-            from ..program import Call
-
             self.scope.define(name, Handle(name))
             self.emit(Call("scalar_to_tensor_handle", (), (name,), self.loc(node), self.text(node)))
         elif init.kind in ("null", "construct") and not init.kids:

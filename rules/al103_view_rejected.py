@@ -1,0 +1,67 @@
+"""AL103: the runtime refuses a layout it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..analyzer.facts import AllocFact, ViewFact
+from ..analyzer.findings import Finding
+from . import common
+from .registry import Rule
+
+if TYPE_CHECKING:
+    from ..analyzer.analysis import Analysis
+
+_EFFECTS = {"abort": "the process ends", "error": "the call fails", "undefined": "the runtime misbehaves"}
+
+
+def check(analysis: Analysis) -> Iterator[Finding]:
+    for fact in analysis.facts(ViewFact):
+        if fact.outcome.kind == "reject":
+            view = fact.tensor
+            yield RULE.finding(
+                f"{analysis.profile.name} refuses the view {common.braces(view.sizes)}/"
+                f"{common.braces(view.meant_strides)} of {view.base}: {fact.outcome.reason}; {_effect(fact.outcome.effect, fact.outcome.error)}",
+                fact.event.loc, related=common.origin(fact.source), storage=view.storage.root.name,
+                tensor=view.label, base=view.base, op=fact.event.op,
+                source_nodes=common.source_nodes(analysis, view), evidence=common.layout_evidence(view),
+            )  # fmt: skip
+    for made in analysis.facts(AllocFact):
+        if made.outcome.kind == "reject" and not made.outcome.fact.endswith("dtype"):
+            t = made.tensor
+            yield RULE.finding(
+                f"{analysis.profile.name} refuses to allocate {t.name} {common.braces(t.sizes)}/"
+                f"{common.braces(t.meant_strides)}: {made.outcome.reason}; {_effect(made.outcome.effect, made.outcome.error)}",
+                made.event.loc, storage=t.name, tensor=t.name, op=made.event.op,
+                source_nodes=common.source_nodes(analysis, t), evidence=common.layout_evidence(t),
+            )  # fmt: skip
+
+
+def _effect(effect: str, error: str) -> str:
+    text = _EFFECTS.get(effect, "the call fails")
+    return f"{text} ({error})" if error and error not in ("abort", "error", "undefined") else text
+
+
+RULE = Rule(
+    code="AL103",
+    name="view-rejected",
+    severity="error",
+    summary="The runtime aborts or fails on a layout or offset the wrapper asks for.",
+    explanation="""
+    The runtime accepts only some layouts for allocations and views: dense ones, offset zero, no overlap,
+    whatever its version insists on. The wrapper was generated without knowing that; it fails at this line the
+    first time it runs.
+    """,
+    bad="""
+    // overlapping rows whose extent happens to equal their number of elements
+    auto buf1 = wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(buf0, 2, {3L, 3L}, {2L, 2L}, 0L));
+    """,
+    good="""
+    auto buf1 = wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(buf0, 2, {3L, 3L}, {3L, 1L}, 0L));
+    """,
+    since="0.1.0",
+    check=check,
+    help="Make the layout dense in the model (contiguous(), no padding of strides at export), or use a runtime "
+    "version that accepts it; 'aoti-lint runtimes' lists what each version takes.",
+)

@@ -1,0 +1,48 @@
+"""AL403: an op or allocator rejects what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..analyzer.facts import AllocFact
+from ..analyzer.findings import Finding
+from . import common
+from .op_messages import judged
+from .registry import Rule
+
+if TYPE_CHECKING:
+    from ..analyzer.analysis import Analysis
+
+
+def check(analysis: Analysis) -> Iterator[Finding]:
+    yield from judged(analysis, RULE, "reject")
+    for fact in analysis.facts(AllocFact):
+        if fact.outcome.kind == "reject" and fact.outcome.fact.endswith("dtype"):
+            t = fact.tensor
+            yield RULE.finding(
+                f"{analysis.profile.name} cannot allocate {t.name}: {fact.outcome.reason}",
+                fact.event.loc, storage=t.name, tensor=t.name, op=fact.event.op,
+                source_nodes=common.source_nodes(analysis, t), evidence=common.layout_evidence(t),
+            )  # fmt: skip
+
+
+RULE = Rule(
+    code="AL403",
+    name="unsupported-operand",
+    severity="error",
+    summary="The runtime's op rejects the dtype, rank, size or layout of an operand.",
+    explanation="""
+    The op exists but does not take this operand: a dtype it has no code for, a rank it does not handle, strides
+    it compares literally. It returns an error or aborts when the model first runs.
+    """,
+    bad="""
+    aoti_torch_empty_strided(1, sizes, strides, cached_torch_dtype_float16, …);     // only float32, bfloat16, …
+    """,
+    good="""
+    aoti_torch_empty_strided(1, sizes, strides, cached_torch_dtype_bfloat16, …);
+    """,
+    since="0.1.0",
+    check=check,
+    help="Change the model at this op (dtype, contiguous()), or use a runtime version that takes the operand.",
+)
