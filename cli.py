@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .analyzer.findings import Report
 
 app = typer.Typer(
-    help="Proves that the code AOTInductor generates touches only memory that backs its tensors.",
+    help="Prove that the code AOTInductor generates touches only memory that backs its tensors.",
     epilog="Exit codes: 0 nothing found, 1 findings, 2 wrong usage, 3 an input could not be analysed.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     no_args_is_help=True,
@@ -292,9 +292,9 @@ def run(
     verbose: Verbose = None,
     config: ConfigFile = None,
 ) -> None:
-    """Run an export command with a fresh Inductor cache and lint every wrapper it generates.
+    """Run an export command and lint every wrapper it generates.
 
-    Findings point at the export call of the command's script. CMD is best set apart: aoti-lint run -- python
+    The command gets a fresh Inductor cache. Findings point at the export call of the command's script. CMD is best set apart: aoti-lint run -- python
     export.py. The exit code is the command's own when it fails. Wrappers with findings are kept.
     """
     import shutil
@@ -323,7 +323,7 @@ def rule(
     code: Annotated[str, typer.Argument(metavar="[CODE|all]", hidden=True)] = "",
     format: TextOrJson = "text",
 ) -> None:
-    """Say what a rule means, with a bad and a good example; without CODE list all codes."""
+    """Say what a rule means, with a bad and a good example; without CODE list all."""
     from .rules import docs
 
     _write(docs.answer(code, _one_of(format, "text", "json")), None)
@@ -349,7 +349,11 @@ def kernels(
     format: TextOrJson = "text",
     output: OutputFile = None,
 ) -> None:
-    """Every kernel launch and pointer: what it touches, what is there, and the verdict, one row each."""
+    """Show what every kernel launch touches through every pointer.
+
+    One row each: the indices read and written, where the pointer is in its storage, what the storage holds, and the
+    verdict. PATH as for check.
+    """
     from .analyzer.api import kernel_rows
     from .analyzer.config import parse_size
     from .analyzer.report.table import kernel_report

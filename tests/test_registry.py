@@ -113,8 +113,8 @@ def test_a_module_is_named_for_its_rule(
     names = [types.SimpleNamespace(name=name) for name in modules]
     made = {f"{registry.__package__}.{name}": module(name, rule) for name, rule in modules.items()}
     real = importlib.import_module
-    monkeypatch.setattr(registry.pkgutil, "iter_modules", lambda path: names)
-    monkeypatch.setattr(registry.importlib, "import_module", lambda name: made.get(name) or real(name))
+    monkeypatch.setattr("pkgutil.iter_modules", lambda path: names)
+    monkeypatch.setattr("importlib.import_module", lambda name: made.get(name) or real(name))
     load_rules.cache_clear()
     try:
         with pytest.raises(ValueError, match=message):

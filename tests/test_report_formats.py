@@ -272,7 +272,12 @@ def test_junit_as_its_readers_read_it() -> None:
 
 def test_junit_fails_what_the_run_fails_on() -> None:
     of = report(analysed(finding("warning"), finding("note", 1)))
-    for fails, failures, tests in (((), "0", "1"), (("error", "warning"), "1", "1"), (("note",), "1", "1")):
+    cases: list[tuple[tuple[Severity, ...], str, str]] = [
+        ((), "0", "1"),
+        (("error", "warning"), "1", "1"),
+        (("note",), "1", "1"),
+    ]
+    for fails, failures, tests in cases:
         root = ET.fromstring(render("junit", of, replace(CONTEXT, fails=fails)))
         assert (root.get("failures"), root.get("tests")) == (failures, tests)
 
