@@ -79,16 +79,14 @@ def _cancel(e: Expr, ranges: Ranges, extra: tuple[Expr, ...]) -> bool:
             return False
         seen.add(key)
         m = max(bad, key=lambda b: (len(b), [repr(a) for a in b]))
+        left = []
         for f in shifted:
             for term, rest in _multiples(m, terms[m], f):
                 steps[0] -= 1
-                if steps[0] < 0:
-                    return False
-                if free and not free.isdisjoint(rest):
-                    continue
-                if search(_reduce(terms, m, f, term, rest), depth - 1):
-                    return True
-        return False
+                if not free or free.isdisjoint(rest):
+                    left.append(_reduce(terms, m, f, term, rest))
+        left.sort(key=lambda t: (sum(c < 0 for c in t.values()), len(t)))
+        return any(steps[0] > 0 and search(t, depth - 1) for t in left)
 
     return search(start, DEPTH)
 

@@ -232,6 +232,17 @@ class Ranges:
         except ZeroDivisionError:
             return False
 
+    def _repaired(self, env: dict[str, int]) -> dict[str, int]:
+        """``env`` changed, where that is easy, so that equations between sizes hold."""
+        for c in self.checks:
+            if c.kind == "eq" and c.expr is not None and c.symbols <= env.keys():
+                try:
+                    if evaluate(c.expr, env) != 0:
+                        env = _solved(c.expr, env) or env
+                except ZeroDivisionError:
+                    continue
+        return env
+
     def samples(self, names: Iterable[str], limit: int = 64) -> list[dict[str, int]]:
         """Admitted sizes worth trying: lower bounds, a little above, middles, upper bounds."""
         names = sorted(names)
@@ -254,9 +265,28 @@ class Ranges:
                 out.append({**{m: p[0] for m, p in zip(names, picks, strict=True)}, n: v})
         seen: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
         for o in out:
+            o = self._repaired(o)
             if self.admits(o):
                 seen.setdefault(tuple(sorted(o.items())), o)
         return list(seen.values())[:limit]
+
+
+def _solved(e: Expr, env: Mapping[str, int]) -> dict[str, int] | None:
+    """``env`` with one symbol changed so that ``e == 0``."""
+    for mono, c in e.terms.items():
+        if len(mono) != 1:
+            continue
+        a = mono[0]
+        if isinstance(a, str):
+            rest = e - Expr({mono: c})
+            if abs(c) == 1 and a not in rest.symbols:
+                return {**env, a: -c * evaluate(rest, env)}
+        elif a.kind == "mod" and len(e.terms) == 1:
+            step = evaluate(e, env) * c
+            for m, k in a.args[0].terms.items():
+                if len(m) == 1 and isinstance(m[0], str) and abs(k) == 1:
+                    return {**env, m[0]: env[m[0]] - k * step}
+    return None
 
 
 def _mul(a: Interval, b: Interval) -> Interval:

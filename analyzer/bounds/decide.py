@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import replace
 
-from ..expr import FALSE, Cond, Expr, const, maximum, minimum, sym
+from ..expr import FALSE, Cond, Expr, maximum, minimum
 from ..program import Var
 from ..ranges import Ranges
 from .model import Decision, End, IndexRange
 from .pieces import pieces, without_opaque
+from .sizes import search
 from .solve import Solved, corners, refine
 from .witness import Question, outside_at
 
 #: Points enumerated for an exact range that no verdict needs.
 CHEAP = 1 << 16
-#: Combinations of sizes that are tried one by one to prove an access.
-ALL_SIZES = 200
-
 _EMPTY = IndexRange(None, None, True, True)
 
 
@@ -105,7 +101,7 @@ def _decide(q: Question, ranges: Ranges) -> Decision:
     unlisted = sorted(n for n in names if n not in ranges.bounds)
     if unlisted:
         return Decision("unknown", found, reason=f"no range is known for {', '.join(unlisted)}")
-    return _search(q, undecided, found, _related(names, ranges), ranges)
+    return search(q, undecided, found, names, ranges, lambda at: _decide(at, Ranges()))
 
 
 def _inside(q: Question, s: Solved) -> bool:
@@ -125,19 +121,10 @@ def _sizes(q: Question) -> frozenset[str]:
     return frozenset(names) - {v.name for v in q.variables}
 
 
-def _related(names: frozenset[str], ranges: Ranges) -> frozenset[str]:
-    """``names`` and all sizes that checks tie to them."""
-    grown = set(names)
-    while True:
-        more = {n for c in ranges.checks if c.symbols & grown for n in c.symbols} - grown
-        if not more:
-            return frozenset(grown)
-        grown |= more
-
-
 def _decide_numbers(q: Question, undecided: list[Solved], found: IndexRange) -> Decision:
     """The verdict without size symbols."""
-    undecided = [s for s in map(refine, undecided) if not _inside(q, s)]
+    undecided = [s if s.low.exact and s.high.exact else refine(s) for s in undecided]
+    undecided = [s for s in undecided if not _inside(q, s)]
     if not undecided:
         return Decision("proved", found)
     doubt = _doubt(q, undecided)
@@ -185,106 +172,3 @@ def _always_outside(q: Question, undecided: list[Solved]) -> bool:
         )
 
     return all(outside(s) for s in undecided)
-
-
-# -- sizes one by one
-
-
-def at_sizes(q: Question, env: Mapping[str, int]) -> Question:
-    """The question at the given sizes."""
-    fixed = {n: const(v) for n, v in env.items()}
-    return Question(
-        q.index.substitute(fixed),
-        tuple(v if v.extent is None else replace(v, extent=v.extent.substitute(fixed)) for v in q.variables),
-        q.guard.substitute(fixed),
-        q.offset.substitute(fixed),
-        q.capacity.substitute(fixed),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    sizes: dict[str, int]
-    decision: Decision
-
-
-def _at(q: Question, env: Mapping[str, int]) -> Decision:
-    return _decide(at_sizes(q, env), Ranges())
-
-
-def _search(
-    q: Question, undecided: list[Solved], found: IndexRange, names: frozenset[str], ranges: Ranges
-) -> Decision:
-    """A size at which the access is outside, or a proof for each of few sizes."""
-    every = _all_sizes(names, ranges)
-    if every is None and all(_never_outside(q, s, names) for s in undecided):
-        return Decision("proved", found)
-    reasons = []
-    proved = True
-    for env in every if every is not None else ranges.samples(names):
-        d = _at(q, env)
-        if d.status == "fault":
-            return _fault(q, found, _smallest(q, _Failure(dict(env), d), ranges))
-        if d.status == "unknown":
-            proved = False
-            reasons.append(d.reason)
-    if every is not None and proved:
-        return Decision("proved", found)
-    ends = [e for s in undecided for e in (s.high, s.low)]
-    reason = next((r for r in (*reasons, *(e.reason for e in ends)) if r), None)
-    return Decision("unknown", found, reason=reason or "not proved for every size")
-
-
-def _never_outside(q: Question, s: Solved, names: frozenset[str]) -> bool:
-    """Whether integer sets show that no iteration of the piece, at no size, is outside."""
-    p = s.piece
-    if not (q.capacity.is_affine() and q.offset.is_affine() and p.index.is_affine()):
-        return False
-    from .sets import violation
-
-    at = p.index + q.offset
-    guards = list(p.guards)
-    spans: dict[str, tuple[int | None, int | None]] = {n: p.sizes.bounds.get(n, (None, None)) for n in names}
-    for v, (lo, hi) in p.box.items():
-        spans[v] = (None, None)
-        guards += [Cond.of("ge", sym(v) - lo)] if lo is not None else []
-        guards += [Cond.of("ge", hi - sym(v))] if hi is not None else []
-    guards += [c for c in p.sizes.checks if c.symbols <= names]
-    return violation((at, q.capacity - 1 - at), guards, spans) is False
-
-
-def _all_sizes(names: frozenset[str], ranges: Ranges) -> list[dict[str, int]] | None:
-    spans = []
-    count = 1
-    for n in sorted(names):
-        lo, hi = ranges.bounds.get(n, (None, None))
-        if lo is None or hi is None:
-            return None
-        count *= max(hi - lo + 1, 0)
-        if count > ALL_SIZES:
-            return None
-        spans.append(range(lo, hi + 1))
-    envs = (dict(zip(sorted(names), values, strict=True)) for values in product(*spans))
-    return [e for e in envs if ranges.admits(e)]
-
-
-def _smallest(q: Question, failure: _Failure, ranges: Ranges) -> _Failure:
-    """A failure at sizes as small as halving finds them, one symbol after the other."""
-    for name in sorted(failure.sizes):
-        lo = ranges.bounds[name][0] if name in ranges.bounds else None
-        good = (lo if lo is not None else 0) - 1
-        while failure.sizes[name] - good > 1:
-            middle = (failure.sizes[name] + good) // 2
-            env = {**failure.sizes, name: middle}
-            d = _at(q, env) if ranges.admits(env) else None
-            if d is not None and d.status == "fault":
-                failure = _Failure(env, d)
-            else:
-                good = middle
-    return failure
-
-
-def _fault(q: Question, found: IndexRange, failure: _Failure) -> Decision:
-    d = failure.decision
-    values = {**failure.sizes, **(d.witness or {})}
-    return Decision("fault", found, values, d.index, d.available)
