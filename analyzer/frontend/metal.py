@@ -10,7 +10,7 @@ from .cxx import Node, Text, Unit
 from .metal_body import Body
 from .metal_record import Record
 from .metal_signature import bind
-from .metal_source import Library, blank_attributes, libraries
+from .metal_source import blank_attributes, libraries
 
 
 def find_kernels(text: str, path: str) -> dict[str, Kernel]:
@@ -19,25 +19,30 @@ def find_kernels(text: str, path: str) -> dict[str, Kernel]:
     if not found:
         return {}
     lowered = _lower_all(dict.fromkeys(lib.text for lib in found))
-    whole = Text(path, text)
-    return {lib.name: _relocated(lowered[lib.text], lib, whole) for lib in found}
+    out: dict[str, Kernel] = {}
+    line, at = 1, 0
+    for lib in found:
+        line, at = line + text.count("\n", at, lib.offset), lib.offset
+        column = at - text.rfind("\n", 0, at)
+        out[lib.name] = _relocated(lowered[lib.text], lib.name, Loc(path, line, column))
+    return out
 
 
-def _relocated(kernel: Kernel, lib: Library, whole: Text) -> Kernel:
-    start = whole.loc(lib.offset)
+def _relocated(kernel: Kernel, name: str, start: Loc) -> Kernel:
+    """The kernel as it stands in a file, its text beginning at ``start``."""
 
     def move(loc: Loc) -> Loc:
         return Loc(
-            whole.path,
+            start.path,
             loc.line + start.line - 1,
             loc.column + (start.column - 1 if loc.line == 1 else 0),
-            loc.end_line + start.line - 1,
+            loc.end_line + start.line - 1 if loc.end_line else 0,
             loc.end_column + (start.column - 1 if loc.end_line == 1 else 0),
         )
 
     return replace(
         kernel,
-        name=lib.name,
+        name=name,
         loc=move(kernel.loc),
         accesses=tuple(replace(a, loc=move(a.loc)) for a in kernel.accesses),
         unmodelled=tuple((t, move(loc)) for t, loc in kernel.unmodelled),
@@ -81,6 +86,7 @@ def _lower(text: str, base: int, body: Node | None, errors: Iterable[tuple[int, 
         r.unmodelled.append((text[:200], source.loc(0)))
     else:
         walker.run(body)
+        r.check_nothing_lost()
     for offset, message in errors:
         r.unmodelled.append((message, source.loc(offset)))
     end = text.rfind("}") + 1

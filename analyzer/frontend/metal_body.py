@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
@@ -49,6 +48,8 @@ class Body:
         kernel, loop = FALSE, FALSE
         for k in node.kids:
             exit_ = self.run(k)
+            if exit_ is STAYS:
+                continue
             here = ~(kernel | loop)
             kernel, loop = kernel | (here & exit_.kernel), loop | (here & exit_.loop)
             self.r.path = self.r.path & ~exit_.any
@@ -58,14 +59,14 @@ class Body:
                 self.r.env[name] = outer[name]
             else:
                 self.r.env.pop(name, None)
-        return Exit(kernel, loop)
+        return STAYS if kernel is FALSE and loop is FALSE else Exit(kernel, loop)
 
     # -- assignments
     def decl(self, node: Node) -> Exit:
         name, type_ = node.value, node.type.removeprefix("const ").removeprefix("constexpr ").strip()
-        shared = self.r.before(node) == "threadgroup"
-        head = self.r.slice(node)
-        array = re.match(rf".*\b{re.escape(name)}\s*\[", head, re.S) is not None
+        shared = self.r.head(node).endswith("threadgroup")
+        after = self.r.slice(node)[len(node.type) :].lstrip().removeprefix(name).lstrip()
+        array = after.startswith("[")
         if array or (shared and not node.kids):
             self.r.env[name] = Value(type_)
             if shared and not array:
@@ -75,7 +76,9 @@ class Body:
             self.r.env[name] = Value(type_)
             return STAYS
         v = self.x.value(node.kids[-1])
-        if v.base is None and not type_.startswith("auto"):
+        if v.base is not None:
+            self.r.account(node)  # another name of the pointer
+        elif not type_.startswith("auto"):
             v = self.x.math.convert(v, self.x.type_of(type_))
         self.r.env[name] = self.x.named(name, v)
         return STAYS
@@ -112,7 +115,9 @@ class Body:
         if name in self.r.shared:
             self.r.env[name] = merged(old.type, old, v)
             return
-        if v.base is None and old.type:
+        if v.base is not None:
+            self.r.account(node)
+        elif old.type:
             v = self.x.math.convert(v, old.type)
         self.r.env[name] = v
 
@@ -151,6 +156,8 @@ class Body:
         self.r.env = dict(before)
         other = self._arm(node.kids[2], ~cond) if len(node.kids) > 2 else STAYS
         self._join(before, cond, c, after_then, then, other)
+        if then is STAYS and other is STAYS:
+            return STAYS
         return Exit((cond & then.kernel) | (~cond & other.kernel), (cond & then.loop) | (~cond & other.loop))
 
     def _arm(self, node: Node, cond: Cond) -> Exit:
@@ -186,7 +193,7 @@ class Body:
         *head, body = node.kids
         counted = self._counted(head)
         if counted is None:
-            return self._uncounted(node, body)
+            return self.unread(node)
         name, var, value = counted
         changed = [n for n in _assigned(body, self._in_memory) if n in self.r.env and n != name]
         return self._repeat(body, changed, name, var, value)
@@ -233,7 +240,7 @@ class Body:
             self.r.env[name] = hidden
         if name in exit_.kernel.symbols:
             return Exit(opaque(f"leaves the loop over {name} (line {self.r.loc(body).line})"))
-        return Exit(exit_.kernel)
+        return STAYS if exit_.kernel is FALSE else Exit(exit_.kernel)
 
     def _after(self, first: dict[str, Value], name: str) -> None:
         """Variables a loop changes: unknown, depending on all that flowed into any of them."""
@@ -242,11 +249,6 @@ class Body:
         for n, old in first.items():
             both = merged(old.type, old, self.r.env[n])
             self.r.env[n] = self.x.named(n, replace(both, base=old.base, deps=flow))
-
-    def _uncounted(self, node: Node, body: Node) -> Exit:
-        """A loop that is not understood: its accesses may run or not, for any value of what it changes."""
-        self.r.give_up(node)
-        return STAYS
 
     def return_(self, node: Node) -> Exit:
         for k in node.kids:
@@ -260,7 +262,14 @@ class Body:
         return STAYS
 
     def unread(self, node: Node) -> Exit:
+        """A statement that is not understood: what it assigns is not known after it."""
         self.r.give_up(node)
+        for name in _assigned(node, self._in_memory):
+            if name in self.r.env:
+                old = self.r.env[name]
+                self.r.env[name] = self.x.named(
+                    name, Value(old.type, base=old.base, deps=frozenset((ANYTHING,)))
+                )
         return STAYS
 
 

@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..expr import Cond, Expr, compare, const, floordiv, maximum, minimum, mod, where
+from ..expr import TRUE, Cond, Expr, const, floordiv, maximum, minimum, mod
+from .cpu_real import magnitude, negate
 from .cxx import Node
+from .metal_real import Reals
 from .metal_record import REDUCTION_INDEX, Record
-from .metal_values import INTEGERS, Arithmetic, Value, common_type, integer, literal, merged, real_of
+from .metal_values import INTEGERS, Arithmetic, Value, common_type, integer, merged
 
 _DECLTYPE = re.compile(r"decltype\s*\((.*)\)\Z", re.S)
 _TOKEN = re.compile(r"\d[\w.]*|[A-Za-z_]\w*")
@@ -21,7 +23,8 @@ class Expressions:
 
     def __init__(self, record: Record) -> None:
         self.r = record
-        self.math = Arithmetic(record.ranges)
+        self.reals = Reals(record.ranges, record.noise)
+        self.math = Arithmetic(self.reals)
 
     def value(self, node: Node) -> Value:
         handler = _HANDLERS.get(node.kind)
@@ -78,7 +81,7 @@ class Expressions:
         return integer(n.value, "int" if -(1 << 31) <= n.value < 1 << 31 else "long")
 
     def _float(self, n: Node) -> Value:
-        return literal(n.value)
+        return Value("float", real=self.reals.literal(n.value))
 
     def _name(self, n: Node) -> Value:
         v = self.r.env.get(n.value)
@@ -116,7 +119,7 @@ class Expressions:
         cond, a = self.condition(n.kids[0])
         skip = cond if n.value == "&&" else ~cond
         other, b = self._under(skip, lambda: self.condition(n.kids[1]))
-        return replace(merged("bool", a, b), cond=cond & other if n.value == "&&" else cond | other)
+        return merged("bool", a, b, cond=cond & other if n.value == "&&" else cond | other)
 
     def _under(self, cond: Cond, run: Callable[[], tuple[Cond, Value]]) -> tuple[Cond, Value]:
         """Evaluate where ``cond`` holds."""
@@ -134,11 +137,10 @@ class Expressions:
             return self._opaque_use(n, "", [a, b])
         offset = self.math.settle(self.math.as_integer(offset))
         type_ = offset.type if pointer.expr == 0 else common_type(pointer.type, offset.type)
-        out = merged(type_, a, b)
-        if pointer.expr is None or offset.expr is None:
-            return replace(out, base=pointer.base)
-        e = pointer.expr + offset.expr if n.value == "+" else pointer.expr - offset.expr
-        return replace(out, base=pointer.base, expr=e)
+        e = None
+        if pointer.expr is not None and offset.expr is not None:
+            e = pointer.expr + offset.expr if n.value == "+" else pointer.expr - offset.expr
+        return merged(type_, a, b, base=pointer.base, expr=e)
 
     def _unary(self, n: Node) -> Value:
         if n.value == "*":
@@ -148,17 +150,15 @@ class Expressions:
             if place is not None:
                 return place
         v = self.value(n.kids[0])
+        type_ = common_type(v.type, "int")
+        e = self.math.as_integer(v).expr if v.type in INTEGERS else None
         if n.value == "-":
-            out = merged(common_type(v.type, "int"), v)
-            if v.type in INTEGERS:
-                e = self.math.as_integer(v).expr
-                return replace(out, expr=None if e is None else -e)
-            return replace(out, real=None if v.real is None else (-v.real[0], v.real[1]))
+            real = None if v.real is None else negate(v.real)
+            return merged(type_, v, expr=None if e is None else -e, real=real)
         if n.value == "!":
-            return replace(merged("bool", v), cond=~self.math.truth(v, self._label(n)))
-        if n.value == "~" and v.type in INTEGERS:
-            e = self.math.as_integer(v).expr
-            return replace(merged(common_type(v.type, "int"), v), expr=None if e is None else -e - 1)
+            return merged("bool", v, cond=~self.math.truth(v, self._label(n)))
+        if n.value == "~":
+            return merged(type_, v, expr=None if e is None else -e - 1)
         return v if n.value == "+" else self._opaque_use(n, v.type, [v])
 
     def _conditional(self, n: Node) -> Value:
@@ -193,7 +193,7 @@ class Expressions:
             at = self.index(n.kids[1])
             e = None if base.expr is None or at.expr is None else base.expr + at.expr
             type_ = at.type if base.expr == 0 else common_type(base.type, at.type)
-            return replace(merged(type_, base, at), base=base.base, expr=e)
+            return merged(type_, base, at, base=base.base, expr=e)
         if n.kind == "un" and n.value == "*":
             v = self.value(n.kids[0])
             return v if v.base is not None else None
@@ -208,7 +208,7 @@ class Expressions:
         number = self.r.access("load", place, n, index, None)
         assert place.base is not None
         v = Value(self.r.elements[place.base], deps=place.deps)
-        return v if self.r.masks else replace(v, live={number: Cond("const", truth=True)})
+        return v if self.r.masks else replace(v, live={number: TRUE})
 
     def _member(self, n: Node) -> Value:
         if not n.kids:
@@ -233,7 +233,7 @@ class Expressions:
             return self._opaque_use(n, "", args)
         if name in ("min", "max", "floor_divide", "remainder", "safe_mod") and len(args) == 2:
             return self._integer_call(name, args[0], args[1])
-        if name in ("abs", "floor") and len(args) == 1:
+        if name in ("abs", *_ROUNDINGS) and len(args) == 1:
             return self._rounding_call(name, args[0])
         return merged(self._result_type(name, n, args), *args)
 
@@ -256,32 +256,25 @@ class Expressions:
 
     def _integer_call(self, name: str, a: Value, b: Value) -> Value:
         type_ = common_type(a.type, b.type)
-        out = merged(type_, a, b)
         if type_ not in INTEGERS:
-            return replace(out, real=self._real_call(name, a, b))
+            ra, rb = self.math.real(a), self.math.real(b)
+            if ra is None or rb is None or name not in ("min", "max"):
+                return merged(type_, a, b)
+            return merged(type_, a, b, real=self.reals.extreme(name, ra, rb))
         ea, eb = (self.math.settle(self.math.as_integer(v)).expr for v in (a, b))
         if ea is None or eb is None:
-            return out
-        return replace(out, expr=_INTEGER_CALLS[name](ea, eb))
-
-    def _real_call(self, name: str, a: Value, b: Value) -> tuple[Expr, Expr] | None:
-        ra, rb = real_of(a), real_of(b)
-        if ra is None or rb is None or name not in ("min", "max"):
-            return None
-        (na, da), (nb, db) = ra, rb
-        if not (self.math.nonneg(da - 1) and self.math.nonneg(db - 1)):
-            return None
-        pick = minimum if name == "min" else maximum
-        return pick(na * db, nb * da), da * db
+            return merged(type_, a, b)
+        return merged(type_, a, b, expr=_INTEGER_CALLS[name](ea, eb))
 
     def _rounding_call(self, name: str, v: Value) -> Value:
-        out = merged(v.type, v)
         if name == "abs" and v.expr is not None:
             e = v.expr
-            return replace(out, expr=e if self.math.nonneg(e) else where(compare(">=", e, 0), e, -e))
-        if name == "floor" and v.real is not None and self.math.nonneg(v.real[1] - 1):
-            return replace(out, real=(floordiv(*v.real), const(1)))
-        return out
+            return merged(v.type, v, expr=e if self.math.nonneg(e) else maximum(e, -e))
+        if v.real is None:
+            return merged(v.type, v)
+        if name == "abs":
+            return merged(v.type, v, real=magnitude(v.real))
+        return merged(v.type, v, real=self.reals.of_integer(self.reals.whole(v.real, _ROUNDINGS[name])))
 
     def _group_call(self, name: str, n: Node) -> Value:
         """A reduction over the threads of a group: the same result for all of them."""
@@ -302,11 +295,12 @@ class Expressions:
         if base.base is None:
             return self._opaque_use(n, "", [base, at, v])
         e = None if base.expr is None or at.expr is None else base.expr + at.expr
-        place = replace(merged(at.type, base, at), base=base.base, expr=e)
+        place = merged(at.type, base, at, base=base.base, expr=e)
         self.r.access("atomic", place, n, index, v)
         return Value("")
 
 
+_ROUNDINGS = {"floor": "floor", "ceil": "ceil", "trunc": "trunc"}
 _INTEGER_CALLS: dict[str, Callable[[Expr, Expr], Expr]] = {
     "min": minimum, "max": maximum, "floor_divide": floordiv, "remainder": mod, "safe_mod": mod,
 }  # fmt: skip

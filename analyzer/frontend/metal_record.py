@@ -53,6 +53,7 @@ class Record:
     data: dict[str, Var] = field(default_factory=dict)
     drafts: list[Draft] = field(default_factory=list)
     unmodelled: list[tuple[str, Loc]] = field(default_factory=list)
+    seen: list[tuple[int, int]] = field(default_factory=list)
 
     # -- text
     def loc(self, node: Node) -> Loc:
@@ -61,14 +62,31 @@ class Record:
     def slice(self, node: Node) -> str:
         return self.source.text[node.start - self.base : node.end - self.base]
 
-    def before(self, node: Node) -> str:
-        """The word in front of a node."""
-        head = self.source.text[max(0, node.start - self.base - 24) : node.start - self.base]
-        words = _WORD.findall(head)
-        return words[-1] if words and head.rstrip().endswith(words[-1]) else ""
+    def head(self, node: Node) -> str:
+        """The text in front of a node."""
+        at = node.start - self.base
+        return self.source.text[max(0, at - 24) : at].rstrip()
 
     def give_up(self, node: Node) -> None:
+        self.account(node)
         self.unmodelled.append((self.slice(node), self.loc(node)))
+
+    def account(self, node: Node) -> None:
+        """Pointers named in this node are dealt with."""
+        self.seen.append((node.start - self.base, node.end - self.base))
+
+    def check_nothing_lost(self) -> None:
+        """Every mention of a pointer in the text must have become an access, or be reported."""
+        if not self.elements:
+            return
+        text = self.source.text
+        body = text.index("{")
+        mention = re.compile(rf"//[^\n]*|/\*.*?\*/|\b(?:{'|'.join(self.elements)})\b", re.S)
+        spans = sorted(self.seen)
+        for m in mention.finditer(text, body):
+            if not m.group().startswith("/") and not any(a <= m.start() < b for a, b in spans):
+                end = text.find(";", m.end())
+                self.unmodelled.append((text[m.start() : end], self.source.loc(m.start(), end)))
 
     # -- variables
     def declare(self, var: Var) -> Expr:
@@ -80,16 +98,24 @@ class Record:
         """A value that is data: a fresh symbol in the range of its type."""
         bits, signed = INTEGERS[type_]
         low = -(1 << (bits - 1)) if signed else 0
+        return self._data(name, low, low + (1 << bits) - 1)
+
+    def noise(self, low: int, high: int) -> Expr:
+        """What rounding adds to an index, where it was not followed."""
+        return self._data("rounding", low, high)
+
+    def _data(self, name: str, low: int, high: int) -> Expr:
         unique, n = name, 2
         while unique in self.data or unique in self.ranges.bounds:
             unique, n = f"{name}#{n}", n + 1
-        var = Var(unique, None, "data", low, low + (1 << bits) - 1)
+        var = Var(unique, None, "data", low, high)
         self.data[unique] = var
         return self.declare(var)
 
     # -- accesses
     def access(self, kind: Kind, pointer: Value, node: Node, index: Node | None, stored: Value | None) -> int:
         assert pointer.base is not None
+        self.account(node)
         text = self.slice(index) if index is not None else "0"
         names = tuple(
             (w, e)

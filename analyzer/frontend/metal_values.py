@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from types import MappingProxyType
 
-from ..expr import Cond, Expr, compare, const, floordiv, mod, tdiv, tmod, where
-from ..ranges import Ranges
+from ..expr import Cond, Expr, compare, const, floordiv, mod, opaque, tdiv, tmod, where
+from .cpu_real import Real
+from .metal_real import Reals
 
 #: (bits, signed) of the integer types a kernel can name.
 INTEGERS: dict[str, tuple[int, bool]] = {
@@ -42,7 +42,7 @@ ANYTHING = "*"
 class Value:
     """A value: its C type, and whatever is known of it.
 
-    ``expr``: the integer. ``cond``: the truth of a boolean. ``real``: the float as an exact quotient.
+    ``expr``: the integer. ``cond``: the truth of a boolean. ``real``: a float computed from integers.
     ``base``: the pointer parameter it points into, ``expr`` elements from the start.
     ``deps``: iteration variables it can depend on. ``live``: loads (by number) that it uses, with the
     condition under which their value matters.
@@ -51,7 +51,7 @@ class Value:
     type: str
     expr: Expr | None = None
     cond: Cond | None = None
-    real: tuple[Expr, Expr] | None = None
+    real: Real | None = None
     base: str | None = None
     deps: frozenset[str] = frozenset()
     live: Mapping[int, Cond] = field(default_factory=lambda: _NO_LOADS)
@@ -61,14 +61,23 @@ def integer(value: int, type_: str = "int") -> Value:
     return Value(type_, const(value))
 
 
-def merged(type_: str, *parts: Value) -> Value:
-    """A value of which nothing is known but what it is made of."""
-    deps = frozenset().union(*(p.deps for p in parts))
+def merged(
+    type_: str,
+    *parts: Value,
+    expr: Expr | None = None,
+    cond: Cond | None = None,
+    real: Real | None = None,
+    base: str | None = None,
+) -> Value:
+    """A value made of others; what is known of it besides."""
+    deps: frozenset[str] = frozenset()
     live = _NO_LOADS
     for p in parts:
+        if not p.deps <= deps:
+            deps = deps | p.deps
         if p.live:
             live = union(live, p.live) if live else p.live
-    return Value(type_, deps=deps, live=live)
+    return Value(type_, expr, cond, real, base, deps, live)
 
 
 def union(a: Mapping[int, Cond], b: Mapping[int, Cond]) -> Mapping[int, Cond]:
@@ -97,11 +106,11 @@ def common_type(a: str, b: str) -> str:
 class Arithmetic:
     """Operations on values, given what is known about the signs of symbols."""
 
-    def __init__(self, ranges: Ranges) -> None:
-        self.ranges = ranges
+    def __init__(self, reals: Reals) -> None:
+        self.reals = reals
 
     def nonneg(self, e: Expr) -> bool:
-        return self.ranges.nonneg(e) is True
+        return self.reals.ranges.nonneg(e) is True
 
     def settle(self, v: Value) -> Value:
         """The value an unsigned integer really has: below zero it has wrapped around."""
@@ -112,17 +121,17 @@ class Arithmetic:
 
     def binary(self, op: str, a: Value, b: Value) -> Value:
         type_ = common_type(a.type, b.type)
-        out = merged(type_, a, b)
         if type_ not in INTEGERS:
-            if op in "+-*/":
-                return replace(out, real=_real(op, a, b))
-            return out
+            ra, rb = self.real(a), self.real(b)
+            if ra is None or rb is None or op not in ("+", "-", "*", "/"):
+                return merged(type_, a, b)
+            return merged(type_, a, b, real=self.reals.binary(op, ra, rb))
         if op in ("&", "|", "^"):
-            return self._bitwise(op, a, b, out)
+            return self._bitwise(op, a, b, type_)
         ea, eb = self._as_expr(a, type_), self._as_expr(b, type_)
         if ea is None or eb is None:
-            return out
-        return replace(out, expr=self._integer(op, ea, eb))
+            return merged(type_, a, b)
+        return merged(type_, a, b, expr=self._integer(op, ea, eb))
 
     def _integer(self, op: str, a: Expr, b: Expr) -> Expr | None:
         if op == "+":
@@ -141,43 +150,44 @@ class Arithmetic:
         return None
 
     def _as_expr(self, v: Value, type_: str) -> Expr | None:
-        """The integer value as an operand of ``type_`` that is not only added and multiplied."""
+        """The integer value as an operand of ``type_``."""
         v = self.settle(self.as_integer(v))
-        if v.expr is None:
-            return None
+        if v.expr is None or v.type == type_:
+            return v.expr
         return self.settle(replace(v, type=type_)).expr
 
-    def _bitwise(self, op: str, a: Value, b: Value, out: Value) -> Value:
+    def _bitwise(self, op: str, a: Value, b: Value, type_: str) -> Value:
         if a.cond is not None and b.cond is not None and op != "^":
-            cond = a.cond & b.cond if op == "&" else a.cond | b.cond
-            return replace(out, cond=cond)
-        ea, eb = self._as_expr(a, out.type), self._as_expr(b, out.type)
+            return merged(type_, a, b, cond=a.cond & b.cond if op == "&" else a.cond | b.cond)
+        ea, eb = self._as_expr(a, type_), self._as_expr(b, type_)
         if op == "&" and ea is not None and eb is not None:
             for x, m in ((ea, eb.value), (eb, ea.value)):
                 if m is not None and m >= 0 and m & (m + 1) == 0:
-                    return replace(out, expr=mod(x, m + 1))  # also right for two's complement below zero
-        return out
+                    # also right for two's complement below zero
+                    return merged(type_, a, b, expr=mod(x, m + 1))
+        return merged(type_, a, b)
 
     def compare(self, op: str, a: Value, b: Value, name: str) -> Value:
         """``a op b``; ``name`` stands for it where it can't be expressed."""
-        out = merged("bool", a, b)
-        if op in ("==", "!=") and (flag := _flag_test(op, a, b)) is not None:
-            return replace(out, cond=flag)
+        cond = _flag_test(op, a, b) if op in ("==", "!=") else None
+        if cond is None:
+            cond = self._comparison(op, a, b)
+        return merged("bool", a, b, cond=cond if cond is not None else opaque(name))
+
+    def _comparison(self, op: str, a: Value, b: Value) -> Cond | None:
         type_ = common_type(a.type, b.type)
         if type_ in INTEGERS:
             ea, eb = self._as_expr(a, type_), self._as_expr(b, type_)
-            if ea is not None and eb is not None:
-                return replace(out, cond=compare(op, ea, eb))
-        elif (pair := self.same_unit(a, b)) is not None:
-            return replace(out, cond=compare(op, *pair))
-        return replace(out, cond=Cond("opaque", name=name))
+            return None if ea is None or eb is None else compare(op, ea, eb)
+        ra, rb = self.real(a), self.real(b)
+        return None if ra is None or rb is None else self.reals.compare(op, ra, rb)
 
-    def same_unit(self, a: Value, b: Value) -> tuple[Expr, Expr] | None:
-        """Integers in the ratio of two tracked floats."""
-        ra, rb = real_of(a), real_of(b)
-        if ra is None or rb is None or not (self.nonneg(ra[1] - 1) and self.nonneg(rb[1] - 1)):
-            return None
-        return ra[0] * rb[1], rb[0] * ra[1]
+    def real(self, v: Value) -> Real | None:
+        """The value as a float."""
+        if v.type in INTEGERS:
+            e = self.settle(self.as_integer(v)).expr
+            return None if e is None else self.reals.of_integer(e)
+        return v.real
 
     def as_integer(self, v: Value) -> Value:
         """Give a condition its value 0 or 1."""
@@ -202,13 +212,11 @@ class Arithmetic:
             return replace(v, type=type_, expr=None, real=None, cond=cond)
         if type_ in INTEGERS:
             if v.type not in INTEGERS:
-                return replace(v, type=type_, real=None, expr=self._truncate(v), cond=None)
+                whole = None if v.real is None else self.reals.whole(v.real, "trunc")
+                return replace(v, type=type_, real=None, expr=whole, cond=None)
             v = self.settle(self.as_integer(v))
             return replace(v, type=type_, expr=self._narrow(v.expr, type_))
-        if v.type in INTEGERS:
-            e = self.settle(self.as_integer(v)).expr
-            v = replace(v, real=None if e is None else (e, const(1)))
-        return replace(v, type=type_, expr=None, cond=None)
+        return replace(v, type=type_, expr=None, cond=None, real=self.real(v) if type_ == "float" else None)
 
     def _narrow(self, e: Expr | None, type_: str) -> Expr | None:
         bits, signed = INTEGERS[type_]
@@ -219,54 +227,17 @@ class Arithmetic:
             return e
         return mod(e - low, 1 << bits) + low
 
-    def _truncate(self, v: Value) -> Expr | None:
-        if v.real is None:
-            return None
-        num, den = v.real
-        if not self.nonneg(den - 1):
-            return None
-        return floordiv(num, den) if self.nonneg(num) else tdiv(num, den)
-
     def select(self, cond: Cond, a: Value, b: Value, type_: str) -> Value:
         """``cond ? a : b``, both of ``type_`` already."""
-        out = merged(type_, replace(a, live=under(a.live, cond)), replace(b, live=under(b.live, ~cond)))
+        parts = replace(a, live=under(a.live, cond)), replace(b, live=under(b.live, ~cond))
         if a.cond is not None and b.cond is not None:
-            return replace(out, cond=(cond & a.cond) | (~cond & b.cond))
+            return merged(type_, *parts, cond=(cond & a.cond) | (~cond & b.cond))
         if cond.has_opaque():
-            return out if a.expr is None or a.expr != b.expr else replace(out, expr=a.expr)
-        a, b = self.settle(self.as_integer(a)), self.settle(self.as_integer(b))
-        if a.expr is not None and b.expr is not None:
-            return replace(out, expr=where(cond, a.expr, b.expr))
-        return out
-
-
-def real_of(v: Value) -> tuple[Expr, Expr] | None:
-    if v.real is not None:
-        return v.real
-    return None if v.expr is None else (v.expr, const(1))
-
-
-def literal(text: str) -> Value:
-    """A float literal; decimals the generator rounds (0.0009765625, 0.49206...) are exact fractions."""
-    try:
-        f = Fraction(text.rstrip("fFhH"))
-    except ValueError:
-        return Value("float")
-    return Value("float", real=(const(f.numerator), const(f.denominator)))
-
-
-def _real(op: str, a: Value, b: Value) -> tuple[Expr, Expr] | None:
-    ra, rb = real_of(a), real_of(b)
-    if ra is None or rb is None:
-        return None
-    (na, da), (nb, db) = ra, rb
-    if op == "*":
-        return na * nb, da * db
-    if op == "/":
-        return (na * db, da * nb) if nb.value is None or nb.value > 0 else None
-    if da == db:
-        return na + nb if op == "+" else na - nb, da
-    return (na * db + nb * da if op == "+" else na * db - nb * da), da * db
+            return merged(type_, *parts, expr=a.expr if a.expr == b.expr else None)
+        if a.real is not None and b.real is not None:
+            return merged(type_, *parts, real=self.reals.select(cond, a.real, b.real))
+        ea, eb = self.settle(self.as_integer(a)).expr, self.settle(self.as_integer(b)).expr
+        return merged(type_, *parts, expr=None if ea is None or eb is None else where(cond, ea, eb))
 
 
 def _flag_test(op: str, a: Value, b: Value) -> Cond | None:
