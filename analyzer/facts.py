@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from .bounds.model import Decision
 from .expr import Cond, Expr
 from .memory import Storage, Tensor
-from .program import Access, Alloc, Arg, Assert, Call, Kernel, Launch, Loc, Output, Param, Unmodelled, Var, View
+from .program import Access, Alloc, Assert, Call, Kernel, Launch, Loc, Move, Output, Param, Unmodelled, Var, View
 from .runtimes.profile import AllocOutcome, Outcome, ViewOutcome
 
 
@@ -102,8 +102,17 @@ class ResetFact:
     loc: Loc
 
 
+@dataclass(frozen=True, slots=True)
+class MoveFact:
+    """``tensor`` is from here on bound to another handle."""
+
+    seq: int
+    event: Move
+    tensor: Tensor
+
+
 Fact: TypeAlias = (
-    "AllocFact | ViewFact | LaunchFact | CallFact | AssertFact | OutputFact | StateFact | UnmodelledFact | ResetFact"
+    "AllocFact | ViewFact | MoveFact | LaunchFact | CallFact | AssertFact | OutputFact | StateFact | UnmodelledFact | ResetFact"
 )
 
 

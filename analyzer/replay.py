@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from .expr import ZERO, Expr
 from .facts import (
-    AllocFact, AssertFact, CallFact, Fact, LaunchFact, OutputFact, ResetFact, StateFact, UnmodelledFact, ViewFact,
+    AllocFact, AssertFact, CallFact, Fact, LaunchFact, MoveFact, OutputFact, ResetFact, StateFact, UnmodelledFact, ViewFact,
 )  # fmt: skip
 from .memory import Slot, Storage, Tensor
 from .ops import result_layouts
@@ -211,7 +211,10 @@ class Replay:
         slot = self.slots.get(e.source)
         if slot is not None and e.source != e.result:
             self.slots[e.source] = Slot("moved", slot.tensor, e.loc)
-        self.bind(e.result, None if tensor is None else self._renamed(tensor, e.result), e.loc)
+        moved = None if tensor is None else self._renamed(tensor, e.result)
+        if moved is not None:
+            self.facts.append(MoveFact(self.seq, e, moved))
+        self.bind(e.result, moved, e.loc)
         for other in self.slots.values():
             if other.owner == e.source:
                 other.owner = e.result
