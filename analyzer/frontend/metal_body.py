@@ -67,12 +67,9 @@ class Body:
         shared = self.r.head(node).endswith("threadgroup")
         after = self.r.slice(node)[len(node.type) :].lstrip().removeprefix(name).lstrip()
         array = after.startswith("[")
-        if array or (shared and not node.kids):
-            self.r.env[name] = Value(type_)
-            if shared and not array:
-                self.r.shared.add(name)
-            return STAYS
-        if not node.kids:
+        if shared:
+            self.r.shared.add(name)
+        if array or not node.kids:
             self.r.env[name] = Value(type_)
             return STAYS
         v = self.x.value(node.kids[-1])

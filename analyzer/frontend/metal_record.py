@@ -54,6 +54,7 @@ class Record:
     drafts: list[Draft] = field(default_factory=list)
     unmodelled: list[tuple[str, Loc]] = field(default_factory=list)
     seen: list[tuple[int, int]] = field(default_factory=list)
+    _numbers: dict[tuple[Kind, int, int], int] = field(default_factory=dict)
 
     # -- text
     def loc(self, node: Node) -> Loc:
@@ -114,7 +115,11 @@ class Record:
 
     # -- accesses
     def access(self, kind: Kind, pointer: Value, node: Node, index: Node | None, stored: Value | None) -> int:
+        """Note an access; one occurrence in the text is one access, however often it is evaluated."""
         assert pointer.base is not None
+        number = self._numbers.setdefault((kind, node.start, node.end), len(self.drafts))
+        if number < len(self.drafts):
+            return number
         self.account(node)
         text = self.slice(index) if index is not None else "0"
         names = tuple(
@@ -132,7 +137,7 @@ class Record:
         self.sink(pointer)
         if stored is not None:
             self.sink(stored)
-        return len(self.drafts) - 1
+        return number
 
     def _tracked(self, name: str) -> Expr | None:
         v = self.env.get(name)

@@ -65,6 +65,9 @@ def _bind_one(piece: str, r: Record, text: str, body: Node | None) -> tuple[str 
     if m["attribute"] not in (None, "buffer"):
         r.env[name] = Value(re.sub(r"\d\Z", "", element))
         return name, None
+    if element.endswith("ErrorMessages"):  # where failed checks are reported; no tensor
+        r.env[name] = Value(element)
+        return name, Param(name, True, None, readonly)
     if m["mark"] == "*":
         r.elements[name] = element
         r.env[name] = Value("int", ZERO, base=name)

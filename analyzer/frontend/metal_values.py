@@ -128,7 +128,8 @@ class Arithmetic:
             return merged(type_, a, b, real=self.reals.binary(op, ra, rb))
         if op in ("&", "|", "^"):
             return self._bitwise(op, a, b, type_)
-        ea, eb = self._as_expr(a, type_), self._as_expr(b, type_)
+        ring = op in ("+", "-", "*")  # whose results wrap around all the same
+        ea, eb = (self._as_expr(v, type_, ring) for v in (a, b))
         if ea is None or eb is None:
             return merged(type_, a, b)
         return merged(type_, a, b, expr=self._integer(op, ea, eb))
@@ -149,10 +150,12 @@ class Arithmetic:
             return a * (1 << b.value) if op == "<<" else floordiv(a, 1 << b.value)
         return None
 
-    def _as_expr(self, v: Value, type_: str) -> Expr | None:
-        """The integer value as an operand of ``type_``."""
-        v = self.settle(self.as_integer(v))
-        if v.expr is None or v.type == type_:
+    def _as_expr(self, v: Value, type_: str, ring: bool = False) -> Expr | None:
+        """The integer value as an operand of ``type_``; up to multiples of its range for ``ring``."""
+        v = self.as_integer(v)
+        if not ring or INTEGERS[v.type][0] < INTEGERS[type_][0]:
+            v = self.settle(v)
+        if ring or v.expr is None or v.type == type_:
             return v.expr
         return self.settle(replace(v, type=type_)).expr
 
@@ -214,7 +217,9 @@ class Arithmetic:
             if v.type not in INTEGERS:
                 whole = None if v.real is None else self.reals.whole(v.real, "trunc")
                 return replace(v, type=type_, real=None, expr=whole, cond=None)
-            v = self.settle(self.as_integer(v))
+            v = self.as_integer(v)
+            if INTEGERS[type_][0] > INTEGERS[v.type][0]:
+                v = self.settle(v)
             return replace(v, type=type_, expr=self._narrow(v.expr, type_))
         return replace(v, type=type_, expr=None, cond=None, real=self.real(v) if type_ == "float" else None)
 
