@@ -1,0 +1,228 @@
+"""C++/OpenMP kernels: text of a kernel file to :class:`~.program.Kernel` objects.
+
+Kernels are read by an abstract interpretation of their syntax trees (:mod:`.cpu_templates` and below): loops
+become variables, index arithmetic becomes expressions, and every access to a parameter is noted with the
+conditions under which it happens.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ..expr import sym
+from ..program import Kernel, Param
+from .cpu_templates import Helper, Interpreter
+from .cpu_values import UNKNOWN, Int, Ptr, Value, dtype_of, is_integer
+from .cxx import Node, Text, Unit
+
+_PRELUDE = "prelude_std.hpp+prelude_cpu.hpp"
+# What the tree does not need, replaced by blanks of the same length: include and pragma lines, branch hints,
+# alignment, and casts to the index type (except of a lone value, where the cast may truncate).
+_NOISE = re.compile(
+    r"(?m)^[ \t]*#[ \t]*(?:include|pragma)[^\n]*|C10_(?:UN)?LIKELY|static_cast<int64_t>(?=\((?!tmp\w+\)))"
+    r"|alignas\(std::max\(std::size_t\(16\), alignof\([\w:]+\)\)\)"
+)
+_KERNEL = re.compile(
+    r'extern\s+"C"\s*(?:__declspec\(\w+\)\s*|inline\s+|static\s+)*void\s+'
+    r"(?:__attribute__\s*\(\([^()]*\)\)\s*|[A-Z][A-Z_0-9]*\s+)*(\w+)\s*\("
+)
+_PARALLEL_LOOP = re.compile(r"#[ \t]*pragma omp (?:parallel )?for\b([^\n]*)\n(?:\s*#[^\n]*\n)*\s*(?=for\b)")
+_CALLED = re.compile(r"(?<![\w.:>&])([a-z]\w*)\(")
+_WIDTH = re.compile(r"Vectorized<float>::loadu\([^;\n]*, (?:static_cast<int64_t>\()?(\d+)\)?\)")
+_ISA = (("avx512", 64), ("AVX512", 64), ("avx2", 32), ("AVX2", 32))
+
+
+def parse_kernels(
+    text: str, path: str, first_line: int = 1, vector_bytes: int | None = None
+) -> dict[str, Kernel]:
+    """Every ``extern "C"`` kernel with a body in ``text``, by name.
+
+    ``first_line`` is the line of the file at which ``text`` starts.  ``vector_bytes`` is the size of a vector
+    register; by default it is taken from the compile command or the element counts in the text.  Never raises
+    for odd text: what is not understood is listed in the kernel's ``unmodelled``.
+    """
+    source = Text(path, text, first_line)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 20_000))
+    try:
+        return _File(source, vector_bytes or _vector_bytes(text)).kernels()
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+class _File:
+    """One parsed text."""
+
+    def __init__(self, source: Text, vector_bytes: int | None) -> None:
+        self.source = source
+        self.vector_bytes = vector_bytes
+        blanked = _NOISE.sub(lambda m: " " * len(m.group()), source.text)
+        self.names = [m.group(1) for m in _KERNEL.finditer(source.text)]
+        self.known = _known_names()
+        self.unit = Unit(Text(source.path, blanked, source.first_line), _PRELUDE, _declarations(blanked))
+        self.functions = self.unit.functions()
+        self.parallel = {m.end(): _collapse(m.group(1)) for m in _PARALLEL_LOOP.finditer(source.text)}
+        try:
+            self.errors = self.unit.diagnostics()
+        except RuntimeError as e:  # the text makes a declaration of ours invalid
+            self.errors = [(0, str(e))]
+
+    def kernels(self) -> dict[str, Kernel]:
+        helpers: dict[str, list[Any]] = {}
+        for name, cursor in self.functions:
+            if name not in self.names:
+                helpers.setdefault(name, []).append(self._helper(cursor))
+        out: dict[str, Kernel] = {}
+        for name, cursor in self.functions:
+            if name in self.names:
+                kernel = self._kernel(name, cursor, helpers)
+                if kernel is not None:
+                    out[name] = kernel
+        for m in _KERNEL.finditer(self.source.text):
+            if m.group(1) not in out and self._has_body(m.end()):
+                loc = self.source.loc(m.start(), m.end())
+                reason = (m.group(1), loc)
+                out[m.group(1)] = Kernel(m.group(1), "cpp", (), (), loc, (reason,))
+        return out
+
+    def _has_body(self, start: int) -> bool:
+        m = re.compile(r"[^;{]*([;{])").match(self.source.text, start)
+        return m is not None and m.group(1) == "{"
+
+    def _kernel(self, name: str, cursor: Any, helpers: dict[str, list[Any]]) -> Kernel | None:
+        start, end = self.unit.extent(cursor)
+        body = self.unit.body(cursor)
+        if body is None:
+            return None
+        params = tuple(_param(n, t) for n, t in self.unit.parameters(cursor))
+        run = Interpreter(self.source, params, self.vector_bytes, self.parallel, helpers, self.known)
+        run.scope.names.update((p.name, _argument(p)) for p in params)
+        loc = self.source.loc(start, end)
+        problems = [
+            (message, self.source.loc(at)) for at, message in self.errors if start <= at < end or at <= 0
+        ]
+        try:
+            run.run(body)
+        except (
+            ArithmeticError,
+            AttributeError,
+            IndexError,
+            KeyError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as e:
+            problems.append((f"{type(e).__name__} while reading the kernel: {e}", loc))
+        problems += [(text, self.source.loc(n.start, n.end)) for text, n in run.unmodelled]
+        problems += self._lost(body, params, start, end)
+        return Kernel(name, "cpp", params, tuple(run.accesses), loc, tuple(problems))
+
+    def _lost(self, body: Node, params: tuple[Param, ...], start: int, end: int) -> list[Any]:
+        """Mentions of pointer parameters that did not make it into the tree."""
+        names = [re.escape(p.name) for p in params if p.pointer]
+        if not names:
+            return []
+        seen: set[int] = set()
+        todo = [body]
+        while todo:
+            n = todo.pop()
+            if n.kind == "name":
+                seen.add(n.start)
+            todo.extend(n.kids)
+        text = self.source.text
+        return [
+            (f"{m.group()} is used in a way that is not understood", self.source.loc(m.start(), m.end()))
+            for m in re.compile(rf"(?<![\w.])(?:{'|'.join(names)})\b").finditer(text, body.start, end)
+            if m.start() not in seen and not _in_comment(text, m.start())
+        ]
+
+    def _helper(self, cursor: Any) -> Any:
+        """A function that converts a helper to a tree when it is first called."""
+
+        @lru_cache(maxsize=1)
+        def make() -> Helper | None:
+            body = self.unit.body(cursor)
+            if body is None:
+                return None
+            start = self.unit.extent(cursor)[0]
+            m = re.compile(r"template\s*<([^;{}()]*)>\s*(?:inline|static|void|[\w:]+)").match(
+                self.source.text, start
+            )
+            template = tuple(_template_parameter(w) for w in m.group(1).split(",")) if m else ()
+            return Helper(tuple(self.unit.parameters(cursor)), template, body)
+
+        return make
+
+
+def _template_parameter(text: str) -> tuple[str, str]:
+    """(name, default) of ``bool prefetch=false``."""
+    head, _, default = text.partition("=")
+    words = re.findall(r"\w+", head)
+    return (words[-1] if words else "", default.strip())
+
+
+def _param(name: str, text: str) -> Param:
+    declared = text[: text.rfind(name)] if name else text
+    pointer = "*" in declared
+    restrict = "restrict" in declared
+    return Param(name, pointer, dtype_of(declared), pointer and "const" in declared.split("*")[0], restrict)
+
+
+def _argument(p: Param) -> Value:
+    if p.pointer:
+        return Ptr(p.name, sym(p.name) * 0)
+    return Int(sym(p.name)) if is_integer(p.dtype) else UNKNOWN
+
+
+def _collapse(clauses: str) -> int:
+    m = re.search(r"collapse\((\d+)\)", clauses)
+    return int(m.group(1)) if m else 1
+
+
+def _vector_bytes(text: str) -> int | None:
+    """Register size: from the compile command in the trailer, else from a full-width float load."""
+    tail = text[text.rfind("// Compile cmd") :] if "// Compile cmd" in text else ""
+    for word, size in _ISA:
+        if word in tail:
+            return size
+    widths = [int(m.group(1)) for m in _WIDTH.finditer(text)]
+    full = [w for w in widths if w in (4, 8, 16)]
+    return 4 * max(full) if full else None
+
+
+def _in_comment(text: str, at: int) -> bool:
+    line = text.rfind("\n", 0, at) + 1
+    return "//" in text[line:at]
+
+
+@lru_cache(maxsize=1)
+def _known_names() -> frozenset[str]:
+    """Every word of the declarations."""
+    here = Path(__file__).parent
+    words: set[str] = set()
+    for part in _PRELUDE.split("+"):
+        words |= set(re.findall(r"\w+", (here / part).read_text()))
+    return frozenset(words)
+
+
+_KEYWORDS = frozenset(("if", "for", "while", "switch", "return", "sizeof", "alignof", "alignas", "decltype"))
+
+
+def _declarations(text: str) -> str:
+    """Declarations of functions that are called but declared nowhere: special functions on numbers."""
+    called = set(_CALLED.findall(text)) - _known_names() - _KEYWORDS
+    names = sorted(n for n in called if not re.fullmatch(r"tmp\d+", n) and not _defined(n, text))
+    return "".join(f"template <class... A> float {n}(A&&...);\n" for n in names)
+
+
+def _defined(name: str, text: str) -> bool:
+    return (
+        re.search(
+            rf"(?:[\w>*&]\s+[*&]?{name}\s*\([^;()]*(?:\([^()]*\)[^;()]*)*\)\s*\{{)|(?:auto {name} =)", text
+        )
+        is not None
+    )

@@ -1,0 +1,206 @@
+"""Values of the abstract interpretation of a C++ kernel.
+
+A vector is the value of one of its lanes: an expression that may mention :data:`LANE`, the number of the
+lane.  A scalar used in a vector operation therefore needs no conversion, and neither does a mask.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from ..expr import Cond, Expr, compare, const, floordiv, maximum, minimum, mod, sym, tdiv, tmod, where
+
+if TYPE_CHECKING:
+    from .cpu_real import Real
+    from .cpu_state import Scope
+    from .cxx import Node
+
+#: The lane of a vector access or value.
+LANE = "lane"
+#: The second lane of a block access (row of a transposed tile).
+ROW = "row"
+
+
+@dataclass(frozen=True, slots=True)
+class Int:
+    """An integer."""
+
+    expr: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A truth value."""
+
+    cond: Cond
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A value that is not followed (floating point from memory). ``deps``: variables it can depend on."""
+
+    deps: frozenset[str]
+
+
+class Local:
+    """An array, vector or heap buffer of the kernel's own.
+
+    ``content`` is what element number :data:`LANE` holds, when that is known; ``dtype`` the element type;
+    ``deps`` the variables its contents can depend on; ``depth`` the number of guards in force when it was made.
+    """
+
+    __slots__ = ("content", "deps", "depth", "dtype", "name")
+
+    def __init__(self, name: str, dtype: str | None, depth: int = 0) -> None:
+        self.name, self.dtype, self.depth = name, dtype, depth
+        self.content: Value | None = None
+        self.deps: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Ptr:
+    """Address of element ``offset`` of a parameter (by name) or of a local array."""
+
+    base: str | Local
+    offset: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """A lambda with the scope it was written in."""
+
+    node: Node
+    scope: Scope
+
+
+Value: TypeAlias = "Int | Real | Flag | Opaque | Ptr | Local | Closure"
+
+UNKNOWN = Opaque(frozenset())
+
+# -- types --------------------------------------------------------------------------------------
+
+_DTYPES = {
+    "float": "float32", "double": "float64", "bool": "bool", "char": "int8", "signed char": "int8",
+    "unsigned char": "uint8", "int8_t": "int8", "uint8_t": "uint8", "int16_t": "int16", "short": "int16",
+    "uint16_t": "uint16", "int32_t": "int32", "int": "int32", "uint32_t": "uint32", "unsigned int": "uint32",
+    "int64_t": "int64", "long": "int64", "long long": "int64", "uint64_t": "uint64", "size_t": "uint64",
+    "unsigned long": "uint64", "BFloat16": "bfloat16", "bfloat16": "bfloat16", "Half": "float16",
+    "half": "float16", "Float8_e4m3fn": "float8_e4m3fn", "float8_e4m3fn": "float8_e4m3fn",
+    "Float8_e5m2": "float8_e5m2", "float8_e5m2": "float8_e5m2", "Float8_e4m3fnuz": "float8_e4m3fnuz",
+    "Float8_e5m2fnuz": "float8_e5m2fnuz", "Float8_e8m0fnu": "float8_e8m0fnu",
+    "complex<float>": "complex64", "complex<double>": "complex128", "complex<Half>": "complex32",
+}  # fmt: skip
+
+_QUALIFIERS = re.compile(r"\b(?:const|constexpr|static|volatile|restrict|__restrict__|__restrict)\b|[&*]")
+_UNSIGNED = re.compile(r"std::make_(un)?signed_t<(\w+)>")
+
+
+def dtype_of(text: str) -> str | None:
+    """The element type a C++ type text names (``const at::Half*`` is ``float16``); None when not known."""
+    text = re.sub(r"\b(?:at|c10|std)::", "", _QUALIFIERS.sub(" ", _UNSIGNED.sub(r"\2", text)))
+    return _DTYPES.get(" ".join(text.split()))
+
+
+def int_bounds(dtype: str | None) -> tuple[int | None, int | None]:
+    """What an integer type of at most 32 bits can hold; (None, None) for wider or unknown types."""
+    if dtype == "bool":
+        return 0, 1
+    m = re.fullmatch(r"(u?)int(8|16|32)", dtype or "")
+    if not m:
+        return (0, None) if dtype == "uint64" else (None, None)
+    bits = int(m.group(2))
+    return (0, (1 << bits) - 1) if m.group(1) else (-(1 << bits - 1), (1 << bits - 1) - 1)
+
+
+def is_integer(dtype: str | None) -> bool:
+    return dtype is not None and (dtype == "bool" or "int" in dtype)
+
+
+# -- integers and conditions --------------------------------------------------------------------
+
+
+def as_int(v: Value) -> Expr | None:
+    """The integer a value is (a truth value counts 0 or 1); None for anything else."""
+    if isinstance(v, Int):
+        return v.expr
+    if isinstance(v, Flag):
+        return where(v.cond, 1, 0)
+    return None
+
+
+def int_binary(op: str, a: Expr, b: Expr, nonneg: bool) -> Expr | None:
+    """``a op b`` on integers; None when the operation has no expression.
+
+    ``nonneg``: the left operand is known not to be negative, so that C's division rounds down.
+    """
+    if op == "+":
+        return a + b
+    if op == "-":
+        return a - b
+    if op == "*":
+        return a * b
+    if op == "/":
+        return floordiv(a, b) if nonneg else tdiv(a, b)
+    if op == "%":
+        return mod(a, b) if nonneg else tmod(a, b)
+    n = b.value
+    if op == "<<" and n is not None and 0 <= n < 63:
+        return a * (1 << n)
+    if op == ">>" and n is not None and 0 <= n < 63:
+        return floordiv(a, 1 << n)
+    if op == "&" and n is not None and n > 0 and n & (n + 1) == 0:
+        return mod(a, n + 1)
+    if op == "&" and a.value is not None and n is None:
+        return int_binary(op, b, a, nonneg)
+    return None
+
+
+def int_compare(op: str, a: Expr, b: Expr) -> Cond:
+    """``a op b``; equality with a minimum of a constant is spelled out, so that provers need no case split."""
+    if op in ("==", "!="):
+        for x, y in ((a, b), (b, a)):
+            split = _equals_minimum(x, y)
+            if split is not None:
+                return split if op == "==" else ~split
+    return compare(op, a, b)
+
+
+def _equals_minimum(e: Expr, c: Expr) -> Cond | None:
+    """``min(x, k) == c`` for constants c <= k: ``x == c``, or ``x >= c`` when c is k."""
+    if c.value is None or len(e.terms) != 1:
+        return None
+    ((mono, coef),) = e.terms.items()
+    if coef != 1 or len(mono) != 1 or isinstance(mono[0], str) or mono[0].kind != "min":
+        return None
+    args = mono[0].args
+    top = args[-1].value
+    if top is None or len(args) != 2 or c.value > top:
+        return None
+    return compare(">=" if c.value == top else "==", args[0], c)
+
+
+def int_extreme(name: str, a: Expr, b: Expr) -> Expr:
+    return minimum(a, b) if name == "min" else maximum(a, b)
+
+
+def absolute(e: Expr) -> Expr:
+    return const(abs(e.value)) if e.value is not None else maximum(e, -e)
+
+
+def bool_binary(op: str, a: Cond, b: Cond) -> Cond | None:
+    """Logic on truth values; None when the operator is arithmetic."""
+    if op in ("&", "&&", "*"):
+        return a & b
+    if op in ("|", "||"):
+        return a | b
+    if op in ("^", "!="):
+        return (a & ~b) | (~a & b)
+    if op == "==":
+        return (a & b) | (~a & ~b)
+    return None
+
+
+def lane() -> Expr:
+    return sym(LANE)
