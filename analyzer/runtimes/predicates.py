@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 from typing import TypeAlias
 
-from ..expr import ONE, ZERO, Cond, Expr, compare, maximum, product, total, where
+from ..expr import ONE, ZERO, Cond, Expr, compare, const, maximum, total, where
 from ..ranges import Ranges
 
 Tri: TypeAlias = "bool | None"
@@ -33,34 +34,56 @@ def negate(answer: Tri) -> Tri:
     return None if answer is None else not answer
 
 
+def equal(a: Expr, b: Expr | int, ranges: Ranges) -> Tri:
+    """:meth:`Ranges.equal`, quick on constants."""
+    x, y = a.value, b if isinstance(b, int) else b.value
+    return ranges.equal(a, b) if x is None or y is None else x == y
+
+
+def at_least(a: Expr, b: Expr | int, ranges: Ranges) -> Tri:
+    """Whether ``a >= b``, quick on constants."""
+    x, y = a.value, b if isinstance(b, int) else b.value
+    return ranges.nonneg(a - b) if x is None or y is None else x >= y
+
+
+def times(a: Expr, b: Expr) -> Expr:
+    """``a * b``, quick on constants."""
+    x, y = a.value, b.value
+    return a * b if x is None or y is None else const(x * y)
+
+
 # -- amounts ------------------------------------------------------------------------------------
 
 
 def numel(sizes: Exprs) -> Expr:
     """Number of elements."""
-    return product(sizes)
+    return reduce(times, sizes, ONE)
 
 
 def span(sizes: Exprs, strides: Exprs) -> Expr:
     """Elements from the first to the last one, both included, if no size is 0 and no stride negative."""
+    pairs = [(s.value, t.value) for s, t in zip(sizes, strides, strict=True)]
+    steps = [(s - 1) * t for s, t in pairs if s is not None and t is not None]
+    if len(steps) == len(pairs):
+        return const(1 + sum(steps))
     return total([ONE, *((s - 1) * t for s, t in zip(sizes, strides, strict=True))])
 
 
 def extent(sizes: Exprs, strides: Exprs, ranges: Ranges) -> Expr:
     """Elements a storage must hold for this layout: 0 when a size is 0, else :func:`span`."""
     reach, count = span(sizes, strides), numel(sizes)
-    if reach == count or all(ranges.positive(s) is True for s in sizes):
+    if reach == count or all(at_least(s, 1, ranges) is True for s in sizes):
         return reach
-    if any(ranges.equal(s, 0) is True for s in sizes):
+    if any(equal(s, 0, ranges) is True for s in sizes):
         return ZERO
     return where(Cond.join("or", [compare("==", s, 0) for s in sizes]), ZERO, reach)
 
 
 def _factor(size: Expr, ranges: Ranges) -> Expr:
     """``max(size, 1)``: what a dim contributes to the strides of the dims outside it."""
-    if ranges.positive(size) is True:
+    if at_least(size, 1, ranges) is True:
         return size
-    return ONE if ranges.nonneg(1 - size) is True else maximum(size, 1)
+    return ONE if at_least(ONE, size, ranges) is True else maximum(size, 1)
 
 
 def contiguous_strides(sizes: Exprs, ranges: Ranges) -> Exprs:
@@ -69,7 +92,7 @@ def contiguous_strides(sizes: Exprs, ranges: Ranges) -> Exprs:
     run = ONE
     for s in reversed(sizes):
         out.append(run)
-        run = run * _factor(s, ranges)
+        run = times(run, _factor(s, ranges))
     return tuple(reversed(out))
 
 
@@ -83,21 +106,23 @@ def channels_last_strides(sizes: Exprs, ranges: Ranges) -> Exprs:
 
 
 def is_one(size: Expr, ranges: Ranges) -> Tri:
-    return ranges.equal(size, 1)
+    return equal(size, 1, ranges)
 
 
 def is_empty(sizes: Exprs, ranges: Ranges) -> Tri:
     """Whether some size is 0."""
-    return any_of(ranges.equal(s, 0) for s in sizes)
+    return any_of(equal(s, 0, ranges) for s in sizes)
 
 
 def has_negative(values: Iterable[Expr], ranges: Ranges) -> Tri:
-    return any_of(ranges.nonneg(-v - 1) for v in values)
+    return any_of(negate(at_least(v, 0, ranges)) for v in values)
 
 
 def row_major(sizes: Exprs, strides: Exprs, ranges: Ranges) -> Tri:
     """Strides equal to the row-major ones in every dim, dims of size 1 included."""
-    return all_of(ranges.equal(t, c) for t, c in zip(strides, contiguous_strides(sizes, ranges), strict=True))
+    return all_of(
+        equal(t, c, ranges) for t, c in zip(strides, contiguous_strides(sizes, ranges), strict=True)
+    )
 
 
 def contiguous(sizes: Exprs, strides: Exprs, ranges: Ranges) -> Tri:
@@ -114,7 +139,7 @@ def channels_last(sizes: Exprs, strides: Exprs, ranges: Ranges) -> Tri:
 
 def _matches(sizes: Exprs, strides: Exprs, wanted: Exprs, ranges: Ranges) -> Tri:
     dims = (
-        any_of((ranges.equal(t, c), is_one(s, ranges)))
+        any_of((equal(t, c, ranges), is_one(s, ranges)))
         for s, t, c in zip(sizes, strides, wanted, strict=True)
     )
     return any_of((all_of(dims), is_empty(sizes, ranges)))
@@ -129,11 +154,11 @@ def looks_channels_last(sizes: Exprs, strides: Exprs, ranges: Ranges) -> Tri:
     if len(sizes) != 4:
         return False
     least: Expr = ZERO
-    steps: list[Tri] = [negate(is_empty(sizes, ranges)), negate(ranges.equal(strides[1], 0))]
+    steps: list[Tri] = [negate(is_empty(sizes, ranges)), negate(equal(strides[1], 0, ranges))]
     for d in (1, 3, 2, 0):
-        steps.append(ranges.nonneg(strides[d] - least))
+        steps.append(at_least(strides[d], least, ranges))
         if d == 0:
-            steps.append(negate(ranges.equal(least, strides[1])))
+            steps.append(negate(equal(least, strides[1], ranges)))
         least = strides[d] * _factor(sizes[d], ranges)
     return all_of(steps)
 
@@ -145,7 +170,7 @@ def packed_m2(sizes: Exprs, strides: Exprs, ranges: Ranges) -> Tri:
     With two elements or more no size is 0, so the dims of size 1 drop out of the sum by themselves.
     """
     count = numel(sizes)
-    return any_of((ranges.nonneg(1 - count), ranges.equal(span(sizes, strides), count)))
+    return any_of((at_least(ONE, count, ranges), equal(span(sizes, strides), count, ranges)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +202,8 @@ def et_canon(sizes: Exprs, strides: Exprs, ranges: Ranges, ones_last: bool = Fal
     run = ONE
     for d in reversed(order):
         dense[d] = run
-        run = run * _factor(sizes[d], ranges)
-    ok = all_of(any_of((ranges.equal(strides[d], dense[d]), is_one(sizes[d], ranges))) for d in order)
+        run = times(run, _factor(sizes[d], ranges))
+    ok = all_of(any_of((equal(strides[d], dense[d], ranges), is_one(sizes[d], ranges))) for d in order)
     return Canon(ok, tuple(dense) if known else None)
 
 
@@ -199,27 +224,26 @@ def _dim_order(
 
 def _comes_first(sizes: Exprs, strides: Exprs, ranges: Ranges, i: int, j: int, ones_last: bool) -> Tri:
     """Whether dim ``i`` is sorted before dim ``j``, for i < j."""
-    gap = strides[i] - strides[j]
-    at_least = ranges.nonneg(gap)
-    if not ones_last or at_least is not True or ranges.positive(gap) is True:
-        return at_least
+    first = at_least(strides[i], strides[j], ranges)
+    if not ones_last or first is not True or at_least(strides[i], strides[j] + 1, ranges) is True:
+        return first
     yields = all_of((is_one(sizes[i], ranges), negate(is_one(sizes[j], ranges))))
     if yields is False:
         return True
-    return False if yields is True and ranges.equal(gap, 0) is True else None
+    return False if yields is True and equal(strides[i], strides[j], ranges) is True else None
 
 
 def in_bounds(sizes: Exprs, strides: Exprs, offset: Expr, capacity: Expr, ranges: Ranges) -> Tri:
     """Whether a layout with strides >= 0 that starts at element ``offset`` stays inside ``capacity`` elements."""
     end = offset + span(sizes, strides)
-    inside = all_of((ranges.nonneg(offset), ranges.nonneg(capacity - end)))
+    inside = all_of((at_least(offset, 0, ranges), at_least(capacity, end, ranges)))
     return any_of((inside, is_empty(sizes, ranges)))
 
 
 def self_overlapping(sizes: Exprs, strides: Exprs, ranges: Ranges) -> Tri:
     """Expanded: a dim of more than one element with stride 0."""
     return any_of(
-        all_of((ranges.equal(t, 0), ranges.nonneg(s - 2))) for s, t in zip(sizes, strides, strict=True)
+        all_of((equal(t, 0, ranges), at_least(s, 2, ranges))) for s, t in zip(sizes, strides, strict=True)
     )
 
 
@@ -228,7 +252,7 @@ def self_overlapping(sizes: Exprs, strides: Exprs, ranges: Ranges) -> Tri:
 
 def mm_transposed(strides: Exprs, ranges: Ranges) -> Tri:
     """The Metal matrix products' test for a column-major second operand."""
-    return all_of((ranges.equal(strides[0], 1), negate(ranges.equal(strides[1], 1))))
+    return all_of((equal(strides[0], 1, ranges), negate(equal(strides[1], 1, ranges))))
 
 
 def mm_second_operand_read_right(sizes: Exprs, strides: Exprs, ranges: Ranges) -> Tri:
@@ -237,7 +261,7 @@ def mm_second_operand_read_right(sizes: Exprs, strides: Exprs, ranges: Ranges) -
         return None
     k, n = sizes
     as_rows = contiguous(sizes, strides, ranges)
-    as_columns = any_of((ranges.equal(strides[1], k), is_one(n, ranges), is_empty(sizes, ranges)))
+    as_columns = any_of((equal(strides[1], k, ranges), is_one(n, ranges), is_empty(sizes, ranges)))
     by_column = mm_transposed(strides, ranges)
     if by_column is None:
         return as_rows if as_rows == as_columns else None
@@ -251,7 +275,7 @@ def same(a: Exprs, b: Exprs, ranges: Ranges) -> Tri:
     """Equal length and equal values."""
     if len(a) != len(b):
         return False
-    return all_of(ranges.equal(x, y) for x, y in zip(a, b, strict=True))
+    return all_of(equal(x, y, ranges) for x, y in zip(a, b, strict=True))
 
 
 def same_strides_where_it_matters(sizes: Exprs, a: Exprs, b: Exprs, ranges: Ranges) -> Tri:
@@ -266,4 +290,4 @@ def broadcastable(source: Exprs, target: Exprs, ranges: Ranges) -> Tri:
     if len(source) > len(target):
         return False
     tail = target[len(target) - len(source) :]
-    return all_of(any_of((ranges.equal(s, t), is_one(s, ranges))) for s, t in zip(source, tail, strict=True))
+    return all_of(any_of((equal(s, t, ranges), is_one(s, ranges))) for s, t in zip(source, tail, strict=True))

@@ -208,21 +208,20 @@ class Profile:
         """``aoti_torch_clone`` or ``clone_preserve_strides``: layout and capacity of the new tensor."""
         symbol = "aoti_torch_clone_preserve_strides" if preserve_strides else "aoti_torch_clone"
         state = self.symbol(symbol)
-        canon = p.et_canon(src.sizes, src.strides, ranges)
         kept = preserve_strides or self.clone_facts.layout == "kept"
-        strides = src.strides if kept or canon.ok else p.contiguous_strides(src.sizes, ranges)
-        capacity = p.extent(src.sizes, strides, ranges)
+        dense = True if kept else p.et_canon(src.sizes, src.strides, ranges).ok
+        strides = src.strides if dense else p.contiguous_strides(src.sizes, ranges)
         if state in ("throws", "absent"):
             reason = f"{symbol} {'always throws' if state == 'throws' else 'does not exist'} in {self.name}"
-            return AllocOutcome(
-                "reject", reason, "error", state, "", "symbols", "MET-CLONE", (), capacity, strides
-            )
-        if state == "unknown" or not (kept or canon.ok is not None):
-            reason = (
-                f"{symbol} may not exist" if state == "unknown" else "it is not decided whether it is dense"
-            )
-            return AllocOutcome("unknown", reason, fact="clone", capacity=capacity, strides=strides)
-        return AllocOutcome("ok", fact="clone", capacity=capacity, strides=strides)
+            base = Outcome("reject", reason, "error", state, "", "symbols", "MET-CLONE")
+        elif state == "unknown":
+            base = Outcome("unknown", f"{self.name} may not have {symbol}", fact="symbols")
+        elif dense is None:
+            base = Outcome("unknown", "it is not decided whether the source is dense", fact="clone")
+        else:
+            base = Outcome("ok", fact="clone")
+        capacity = p.extent(src.sizes, strides, ranges)
+        return AllocOutcome(*_fields(base), capacity=capacity, strides=strides)
 
     # -- the edges
     def input(self, tensor: Layout, ranges: Ranges) -> Outcome:
