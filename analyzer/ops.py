@@ -86,4 +86,27 @@ def _convolution(args: Sequence[object], ranges: Ranges) -> list[Shape]:
     return [(sizes, strides, x.dtype)]
 
 
-_RULES: dict[str, Callable[[Sequence[object], Ranges], list[Shape]]] = {"convolution": _convolution}
+def _efficient_attention(args: Sequence[object], ranges: Ranges) -> list[Shape]:
+    """``_scaled_dot_product_efficient_attention(q, k, v, bias, compute_log_sumexp, …)`` on CUDA.
+
+    The output is allocated as [batch, queries, heads, value dim] and returned with heads before queries;
+    seed and offset are scalars.
+    """
+    q, v = args[0], args[2] if len(args) > 2 else None
+    if not isinstance(q, Tensor) or not isinstance(v, Tensor) or q.sizes is None or v.sizes is None:
+        return []
+    if len(q.sizes) != 4 or len(v.sizes) != 4:
+        return []
+    (b, h, m, _), d = q.sizes, v.sizes[3]
+    logsumexp = args[4] if len(args) > 4 else None
+    rows = floordiv(m + 31, 32) * 32 if isinstance(logsumexp, Expr) and logsumexp.value == 1 else const(0)
+    lse = (b, h, rows)
+    scalar: Shape = ((), (), "int64")
+    out: Shape = ((b, h, m, d), (m * h * d, d, h * d, ONE), q.dtype)
+    return [out, (lse, contiguous_strides(lse, ranges), "float32"), scalar, scalar]
+
+
+_RULES: dict[str, Callable[[Sequence[object], Ranges], list[Shape]]] = {
+    "convolution": _convolution,
+    "_scaled_dot_product_efficient_attention": _efficient_attention,
+}

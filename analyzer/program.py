@@ -292,7 +292,10 @@ Event: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A graph input; sizes or strides are None where the wrapper does not state them."""
+    """A graph input; sizes or strides are None where the wrapper does not state them.
+
+    ``unread`` are dynamic dimensions the wrapper never reads: they may equal another input's size, or not.
+    """
 
     name: str
     index: int
@@ -301,6 +304,7 @@ class Input:
     dtype: str | None
     loc: Loc
     strides_checked: bool = True
+    unread: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,10 @@ class Replay:
         sizes = self.subs(i.sizes) if i.sizes is not None else None
         strides = self.subs(i.strides) if i.strides is not None else None
         capacity = reason = None
-        if sizes is not None and strides is not None:
+        if i.unread and not all(self.fixed.get(f"{i.name}_size_{d}") for d in i.unread):
+            listed = ", ".join(map(str, i.unread))
+            reason = f"the wrapper does not read dynamic size {listed} of {i.name}; it may be tied to another size"
+        elif sizes is not None and strides is not None:
             capacity = extent(sizes, strides, self.ranges)
         else:
             reason = "the wrapper does not state the sizes of this input"

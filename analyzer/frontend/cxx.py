@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
-from ctypes import byref, c_uint, c_void_p, py_object
+from ctypes import byref, c_uint, py_object
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,11 @@ class Unit:
         )  # fmt: skip
         self._head_lines = head.count("\n") + 1
         self._lib = ci.conf.lib
-        self._visit_callback = ci.callbacks["cursor_visit"]
+        self._found: list[Any] = []
+        self._visitor = ci.callbacks["cursor_visit"](self._visit)
+        self._number = c_uint()
+        self._number_ref = byref(self._number)
+        self._nothing = py_object(None)
         self._origin: int | None = None
         self.cursor = self._tu.cursor
 
@@ -105,16 +109,14 @@ class Unit:
 
     # -- cursors
     def children(self, cursor: Any) -> list[Any]:
-        out: list[Any] = []
-        tu = self._tu
+        self._found = found = []
+        self._lib.clang_visitChildren(cursor, self._visitor, self._nothing)
+        return found
 
-        def visit(child: Any, _parent: Any, _data: Any) -> int:
-            child._tu = tu
-            out.append(child)
-            return 1
-
-        self._lib.clang_visitChildren(cursor, self._visit_callback(visit), py_object(None))
-        return out
+    def _visit(self, child: Any, _parent: Any, _data: Any) -> int:
+        child._tu = self._tu
+        self._found.append(child)
+        return 1
 
     def extent(self, cursor: Any) -> tuple[int, int]:
         lib = self._lib
@@ -129,9 +131,8 @@ class Unit:
         return start, end
 
     def _offset(self, location: Any) -> int:
-        out = c_uint()
-        self._lib.clang_getFileLocation(location, byref(c_void_p()), None, None, byref(out))
-        return out.value - self._shift
+        self._lib.clang_getFileLocation(location, None, None, None, self._number_ref)
+        return self._number.value - self._shift
 
     def spelling(self, cursor: Any) -> str:
         return str(self._lib.clang_getCursorSpelling(cursor) or "")
@@ -305,6 +306,9 @@ class _Converter:
 
     def _callee_text(self, a: int, b: int) -> str:
         """Source text before the argument list, template arguments included."""
+        first = self.text.find("(", a, b)
+        if first >= 0 and self.text.find("<", a, first) < 0 and self.text.find("{", a, first) < 0:
+            return self.text[a:first].strip()
         depth = 0
         for i in range(a, min(b, a + 400)):
             ch = self.text[i]

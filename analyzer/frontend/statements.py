@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..expr import Expr, Op, sym
@@ -487,7 +488,7 @@ class Reader:
         if name.startswith("cached_output_") or name.startswith("output_arrayref"):
             base = calls.handle(self, source)
             if base is not None:
-                self.emit(Output(len(self.events), base, self.loc(node)))
+                self.emit(Output(len(self.events), base, self.loc(node), released=False))
             return
         current = self.value(name)
         if isinstance(current, Handle):
@@ -532,8 +533,14 @@ class Reader:
     def if_(self, node: Node) -> None:
         cond, body = node.kids[0], node.kids[1]
         text = self.original[cond.start : cond.end]
-        if "_check_aoti_runtime_check_inputs_env" in text or "is_same_v" in text:
+        if "_check_aoti_runtime_check_inputs_env" in text:
             self._inline(body)
+        elif "is_same_v" in text:  # an output of the array interface: which branch is compiled depends on types
+            mark = len(self.events)
+            self._inline(body)
+            self.events[mark:] = [
+                replace(e, released=False) if isinstance(e, Output) else e for e in self.events[mark:]
+            ]
         elif "data_ptr()" in text and "16" in text:
             return  # the copy of a misaligned input keeps its layout
         elif self._throws(body):

@@ -92,11 +92,11 @@ def _kernels(
     """Kernels by the name launches use, from every dialect the text holds."""
     kernels: dict[str, Kernel] = {}
     launchers: dict[str, TritonLauncher] = {}
-    if False:
+    if "kernel void" in text:
         from .metal import find_kernels
 
         kernels.update(find_kernels(text, path))
-    if False:
+    if "triton" in text:
         from .triton import find_launchers
 
         launchers = find_launchers(text, path)
@@ -139,7 +139,8 @@ def _inputs(
         checked = strides is not None
         if strides is None and sizes is not None:
             strides = _contiguous(sizes)
-        out.append(Input(name, index, sizes, strides, check.dtype, check.loc or loc, checked))
+        unread = tuple(d for d, e in enumerate(sizes or ()) if e == sym(f"{name}_size_{d}") and not stated)
+        out.append(Input(name, index, sizes, strides, check.dtype, check.loc or loc, checked, unread))
     for label, s in reader.symbols.items():
         symbols.setdefault(label, _range(s, facts))
     return tuple(out)
