@@ -135,6 +135,14 @@ def test_the_same_help_is_said_once() -> None:
     assert text(analysed(*pair), verbose=True).count("= help:") == 2
 
 
+def test_notes_are_brief() -> None:
+    note = replace(FAULT, severity="note")
+    brief, full = text(analysed(note), width=120), text(analysed(note), width=120, verbose=True)
+    assert "note[AL202]" in brief and "^^^" in brief
+    assert "   |  " not in brief and "   = " not in brief
+    assert "= witness:" in full
+
+
 def test_statistics() -> None:
     note = replace(FAULT, code="AL102", name="view-materialized", severity="warning")
     got = text(analysed(FAULT, note, note), statistics=True)

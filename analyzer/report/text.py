@@ -143,6 +143,8 @@ def _finding(f: Finding, file: FileReport, context: Context, with_help: bool) ->
         ]
     ]
     lines += _source(f, file, context)
+    if f.severity == "note" and not context.verbose:
+        return [*lines, []]
     lines += _chain(f, file, context)
     for label, text in _facts(f, context, with_help):
         lines.append([("   = ", "blue"), (f"{label + ':':<9}", "bold"), (text, "")])
