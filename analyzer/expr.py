@@ -275,6 +275,8 @@ def make(kind: str, args: tuple[Expr, ...], cond: Cond | None = None) -> Expr:
     va, vb = a.value, b.value
     if vb == 0:
         return Expr({(Op(kind, args),): 1})
+    if va == 0:
+        return ZERO
     if va is not None and vb is not None:
         if kind == "floordiv":
             return const(va // vb)
@@ -287,14 +289,48 @@ def make(kind: str, args: tuple[Expr, ...], cond: Cond | None = None) -> Expr:
     exact = exact_div(a, b)
     if exact is not None:
         return exact if kind in ("floordiv", "tdiv") else ZERO
-    if vb is not None and vb > 0 and kind in ("floordiv", "mod"):
+    common = _common_factor(a, b)
+    if common is not None:
+        # (f*a) / (f*b) = a / b ; (f*a) % (f*b) = f * (a % b), for any f that is not 0
+        fa, fb = exact_div(a, common), exact_div(b, common)
+        assert fa is not None and fb is not None
+        reduced = make(kind, (fa, fb))
+        return reduced if kind in ("floordiv", "tdiv") else reduced * common
+    if kind in ("floordiv", "mod"):
         # (b*p + r) // b = p + r // b ; (b*p + r) % b = r % b, for any integers p and r
-        p = {m: c // vb for m, c in a.terms.items() if c % vb == 0 or not m}
-        rest = Expr({m: c - vb * p.get(m, 0) for m, c in a.terms.items()})
-        if any(p.values()):
+        whole, rest = _divmod(a, b)
+        if whole.terms:
             tail = make(kind, (rest, b))
-            return Expr(p) + tail if kind == "floordiv" else tail
+            return whole + tail if kind == "floordiv" else tail
     return Expr({(Op(kind, (a, b)),): 1})
+
+
+def _common_factor(a: Expr, b: Expr) -> Expr | None:
+    """A factor of both that is not a unit: a monomial, or the polynomial that b is a multiple of."""
+    n = 0
+    shared: Mono | None = None
+    for e in (b, a):
+        for m, c in e.terms.items():
+            n = gcd(n, c)
+            shared = m if shared is None else _shared(shared, m)
+    if n > 1 or shared:
+        return Expr({shared or (): n})
+    if len(b.terms) > 1:
+        c = gcd(*b.terms.values())
+        primitive = Expr({m: k // c for m, k in b.terms.items()})
+        if exact_div(a, primitive) is not None:
+            return primitive
+    return None
+
+
+def _shared(a: Mono, b: Mono) -> Mono:
+    left = list(b)
+    out = []
+    for x in a:
+        if x in left:
+            left.remove(x)
+            out.append(x)
+    return tuple(out)
 
 
 def exact_div(a: Expr, b: Expr) -> Expr | None:
@@ -302,7 +338,10 @@ def exact_div(a: Expr, b: Expr) -> Expr | None:
     if a == b:
         return ONE
     if len(b.terms) != 1:
-        return _long_division(a, b) if b.terms and a.terms else None
+        if not b.terms or not a.terms:
+            return None
+        quotient, left = _long_division(a, b)
+        return None if left.terms else quotient
     ((mono, c),) = b.terms.items()
     out: dict[Mono, int] = {}
     for m, k in a.terms.items():
@@ -326,7 +365,26 @@ def _without(m: Mono, part: Mono) -> Mono | None:
     return tuple(rest)
 
 
-def _long_division(a: Expr, b: Expr) -> Expr | None:
+def _divmod(a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    """Polynomials ``(q, r)`` with ``a == q*b + r``, where r is the simpler of what can be had that way."""
+    n = b.value
+    if n is not None:
+        if n <= 0:
+            return ZERO, a
+        q = Expr({m: c // n for m, c in a.terms.items() if c % n == 0 or not m})
+        return q, a - q * n
+    if len(b.terms) == 1:
+        parts: dict[Mono, Expr | None] = {m: exact_div(Expr({m: c}), b) for m, c in a.terms.items()}
+        left = Expr({m: a.terms[m] for m, d in parts.items() if d is None})
+        if (left.value or 0) < 0:
+            return ZERO, a  # s - 1 is easier to compare with s than -1 is
+        return total(d for d in parts.values() if d is not None), left
+    q, r = _long_division(a, b)
+    return (q, r) if len(r.terms) < len(a.terms) else (ZERO, a)
+
+
+def _long_division(a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    """Quotient and remainder by leading terms, as far as the leading terms divide."""
     atoms = sorted(b.atoms() | a.atoms(), key=_key)
 
     def lead(e: Expr) -> tuple[Mono, int]:
@@ -334,17 +392,17 @@ def _long_division(a: Expr, b: Expr) -> Expr | None:
 
     mono, c = lead(b)
     quotient = ZERO
-    for _ in range(len(a.terms) + 8):
+    for _ in range(2 * len(a.terms) + 8):
+        if not a.terms:
+            break
         m, k = lead(a)
         rest = _without(m, mono)
         if rest is None or k % c:
-            return None
+            break
         step = Expr({rest: k // c})
         quotient = quotient + step
         a = a - step * b
-        if not a.terms:
-            return quotient
-    return None
+    return quotient, a
 
 
 def _extreme(kind: str, args: Iterable[Expr]) -> Expr:

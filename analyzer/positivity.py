@@ -105,10 +105,15 @@ def _multiples(m: Mono, c: int, fact: Terms) -> Iterator[tuple[Mono, Mono]]:
 
 
 def _reduce(terms: Terms, m: Mono, fact: Terms, term: Mono, rest: Mono) -> Terms:
-    """``terms`` scaled, minus the multiple of ``fact`` that cancels its term ``m``."""
+    """``terms`` scaled, minus the multiple of ``fact`` that cancels its term ``m``.
+
+    ``s*e >= 0`` follows from ``s*e + s - 1 >= 0`` as e is an integer, so scaling by s leaves s - 1 to spare.
+    """
     c, k = abs(terms[m]), abs(fact[term])
     g = gcd(c, k)
     out = {n: v * (k // g) for n, v in terms.items()}
+    if k > g:
+        out[()] = out.get((), 0) + k // g - 1
     for n, v in fact.items():
         whole = _product(n, rest)
         left = out.get(whole, 0) - v * (c // g)

@@ -6,9 +6,9 @@ sound bound; it is reached when no variable is wanted at both ends and nothing w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from ..expr import ONE, ZERO, Atom, Expr, Mono, Op, floordiv, make, maximum, minimum
+from ..expr import ONE, ZERO, Atom, Expr, Mono, Op, const, floordiv, make, maximum, minimum
 from ..ranges import Ranges
 from .model import End, Ends
 
@@ -115,12 +115,9 @@ def _remainder(op: Op, up: bool, box: Mapping[str, Ends], sizes: Ranges) -> End:
     a, b = op.args
     low, high = extreme(a, False, box, sizes), extreme(a, True, box, sizes)
     natural = low.value is not None and sizes.nonneg(low.value) is True
-    if natural and high.value is not None:
-        if sizes.positive(b - high.value) is True:  # a < b: the remainder is a itself
-            return high if up else low
-        assert low.value is not None
-        q = floordiv(low.value, b)
-        if q == floordiv(high.value, b):  # one quotient only
+    if (op.kind == "mod" or natural) and low.value is not None and high.value is not None:
+        q = one_quotient(low.value, high.value, b, sizes)
+        if q is not None:
             end = high if up else low
             assert end.value is not None
             return End(end.value - q * b, end.point, end.exact, end.reason)
@@ -128,6 +125,18 @@ def _remainder(op: Op, up: bool, box: Mapping[str, Ends], sizes: Ranges) -> End:
     if op.kind == "mod" or natural:
         return End(b - 1 if up else ZERO, None, False, why)
     return End(b - 1 if up else 1 - b, None, False, why)
+
+
+def one_quotient(low: Expr, high: Expr, b: Expr, sizes: Ranges) -> Expr | None:
+    """The quotient that all of ``low .. high`` have when divided by ``b``, if it is known to be one."""
+    exact = floordiv(low, b)
+    if exact == floordiv(high, b):
+        return exact
+    if b.value is None or low.value is None:
+        for q in (0, -1, 1):
+            if sizes.nonneg(low - q * b) is True and sizes.positive(b * (q + 1) - high) is True:
+                return const(q)
+    return None
 
 
 def _min_max(op: Op, up: bool, box: Mapping[str, Ends], sizes: Ranges) -> End:
@@ -140,9 +149,19 @@ def _min_max(op: Op, up: bool, box: Mapping[str, Ends], sizes: Ranges) -> End:
     exact = len(known) == len(ends)
     for e in known:
         exact = _join(point, e.point) and e.exact and exact
-    pick = minimum if op.kind == "min" else maximum
-    value = pick(*(e.value for e in known if e.value is not None))
+    value = outermost([e.value for e in known if e.value is not None], op.kind == "max", sizes)
     return End(value, point, exact, None if exact else f"{op} is bounded operand by operand")
+
+
+def outermost(values: Iterable[Expr], up: bool, sizes: Ranges) -> Expr:
+    """The largest (``up``) or smallest of some values, without those that are never it."""
+    kept: list[Expr] = []
+    for v in values:
+        if any(sizes.nonneg(k - v if up else v - k) is True for k in kept):
+            continue
+        kept = [k for k in kept if sizes.nonneg(v - k if up else k - v) is not True]
+        kept.append(v)
+    return (maximum if up else minimum)(*kept)
 
 
 def _where(op: Op, up: bool, box: Mapping[str, Ends], sizes: Ranges) -> End:
@@ -152,4 +171,4 @@ def _where(op: Op, up: bool, box: Mapping[str, Ends], sizes: Ranges) -> End:
             return e
     a, b = ends[0].value, ends[1].value
     assert a is not None and b is not None
-    return End(maximum(a, b) if up else minimum(a, b), None, False, f"{op} may take either value")
+    return End(outermost((a, b), up, sizes), None, False, f"{op} may take either value")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..expr import FALSE, Cond, Expr, maximum, minimum
+from ..expr import FALSE, Cond, Expr
 from ..program import Var
 from ..ranges import Ranges
+from .corner import outermost
 from .model import Decision, End, IndexRange
 from .pieces import pieces, without_opaque
 from .sizes import search
@@ -22,7 +23,7 @@ def index_range(index: Expr, vars: tuple[Var, ...], guard: Cond, ranges: Ranges)
     """The range of ``index`` over all iterations in which ``guard`` holds."""
     key = ("index_range", index, vars, guard)
     if key not in ranges.memo:
-        ranges.memo[key] = _range(solutions(index, vars, guard, ranges), vars, guard)
+        ranges.memo[key] = _range(solutions(index, vars, guard, ranges), guard, ranges)
     found: IndexRange = ranges.memo[key]
     return found
 
@@ -59,30 +60,31 @@ def solutions(
 # -- ranges
 
 
-def _range(solved: tuple[Solved, ...], vars: tuple[Var, ...], guard: Cond) -> IndexRange:
+def _range(solved: tuple[Solved, ...], guard: Cond, sizes: Ranges) -> IndexRange:
     if not solved:
         return _EMPTY
-    low = _outermost([s.low for s in solved], solved, False)
-    high = _outermost([s.high for s in solved], solved, True)
+    always = [s.piece.sizes is sizes for s in solved]
+    low = _outermost([s.low for s in solved], always, False, sizes)
+    high = _outermost([s.high for s in solved], always, True, sizes)
     exact, reason = low.exact and high.exact, low.reason or high.reason
     if exact and guard.has_opaque():
         exact, reason = False, "guard depends on data"
     return IndexRange(low.value, high.value, exact, False, None if exact else reason)
 
 
-def _outermost(ends: list[End], solved: tuple[Solved, ...], up: bool) -> End:
-    """The end of the union of the pieces."""
+def _outermost(ends: list[End], always: list[bool], up: bool, sizes: Ranges) -> End:
+    """The end of the union of pieces; ``always``: which of them have an iteration whatever the size."""
     if len(ends) == 1:
         return ends[0]
     unknown = next((e for e in ends if e.value is None), None)
     if unknown is not None:
         return unknown
-    values = [e.value for e in ends if e.value is not None]
-    value = (maximum if up else minimum)(*values)
-    if value.value is None:
-        return End(value, None, False, "several cases")
-    exact = any(e.exact and e.value == value for e in ends)
-    return End(value, None, exact, None if exact else next((e.reason for e in ends if e.reason), None))
+    value = outermost([e.value for e in ends if e.value is not None], up, sizes)
+    reached = [e.exact and e.value == value for e in ends]
+    exact = all(reached) or any(r and a for r, a in zip(reached, always, strict=True))
+    return End(
+        value, None, exact, None if exact else next((e.reason for e in ends if e.reason), "several cases")
+    )
 
 
 # -- verdicts

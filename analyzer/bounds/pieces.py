@@ -9,7 +9,7 @@ from ..expr import FALSE, TRUE, ZERO, Atom, Cond, Expr, Op, const, sym
 from ..program import Var
 from ..ranges import Ranges
 from .model import Ends, Piece
-from .reshape import merge, split
+from .reshape import alternatives, merge, split
 from .simplify import simplify
 from .tighten import tighten
 
@@ -120,7 +120,8 @@ def _normalised(p: Piece, room: int) -> Iterator[Piece]:
             if merged is not None:
                 work.append((merged, depth + 1))
                 continue
-            if done + len(work) < room and (parts := split(tight)) is not None:
+            parts = alternatives(tight) or split(tight)
+            if parts is not None and done + len(work) + len(parts) <= room:
                 work.extend((part, depth + 1) for part in parts)
                 continue
             simpler = simplify(tight)

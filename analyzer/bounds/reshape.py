@@ -35,12 +35,17 @@ def operations_in(c: Cond) -> Iterator[Op]:
         yield from operations_in(a)
 
 
-def operations_of(p: Piece) -> list[Op]:
-    """The distinct operations of the index and the guards that depend on a variable, outermost first."""
+def all_operations(p: Piece) -> list[Op]:
+    """The distinct operations of the index and the guards, outermost first."""
     found = dict.fromkeys(operations(p.index))
     for g in p.guards:
         found.update(dict.fromkeys(operations_in(g)))
-    return [op for op in found if not p.box.keys().isdisjoint(op.symbols)]
+    return list(found)
+
+
+def operations_of(p: Piece) -> list[Op]:
+    """Those that depend on a variable."""
+    return [op for op in all_operations(p) if not p.box.keys().isdisjoint(op.symbols)]
 
 
 # -- digits
@@ -189,3 +194,36 @@ def _merge_pair(p: Piece, form: Expr, u: str, w: str) -> Piece | None:
     quotient = minimum(floordiv(sym(t) - wlo, m), uhi)
     steps = (*p.steps, (w, into[w]), (u, quotient))
     return replace(p, index=index, guards=guards, box=box, steps=steps)
+
+
+# -- alternatives of sizes
+
+
+def alternatives(p: Piece) -> list[Piece] | None:
+    """Pieces in which an end that is a minimum or maximum of sizes is one of its operands.
+
+    None when no guard over several variables could profit from it.
+    """
+    if not any(len(g.symbols & p.box.keys()) > 1 for g in p.guards):
+        return None
+    for ends in p.box.values():
+        for end in ends:
+            for op in operations(end) if end is not None else ():
+                if op.kind in ("min", "max"):
+                    return [_alternative(p, op, x) for x in op.args]
+    return None
+
+
+def _alternative(p: Piece, op: Op, x: Expr) -> Piece:
+    new: dict[Atom, Expr] = {op: x}
+
+    def put(e: Expr | None) -> Expr | None:
+        return None if e is None else e.replace(new)
+
+    return replace(
+        p,
+        index=p.index.replace(new),
+        box={v: (put(lo), put(hi)) for v, (lo, hi) in p.box.items()},
+        guards=tuple(g.replace(new) for g in p.guards),
+        sizes=p.sizes.assuming((y - x if op.kind == "min" else x - y) for y in op.args if y is not x),
+    )

@@ -6,29 +6,36 @@ from dataclasses import replace
 from math import gcd
 
 from ..expr import Atom, Cond, Expr, Op, const, exact_div, floordiv, make, maximum, minimum, mod
-from .corner import extreme
+from .corner import extreme, one_quotient
 from .model import Piece
-from .reshape import operations_of
+from .reshape import all_operations
 
 
 def simplify(p: Piece) -> Piece | None:
     """The piece with simpler operations, or None when none of them is simpler there."""
     new: dict[Atom, Expr] = {}
-    for op in operations_of(p):
-        simpler = (
-            _division(op, p)
-            if op.cond is None and len(op.args) == 2 and op.kind not in ("min", "max")
-            else None
-        )
-        if op.kind in ("min", "max"):
-            simpler = _min_max(op, p)
-        elif op.cond is not None:
-            simpler = _where(op, op.cond, p)
+    for op in all_operations(p):
+        simpler = _of_sizes(op, p) if p.box.keys().isdisjoint(op.symbols) else _simpler(op, p)
         if simpler is not None:
             new[op] = simpler
     if not new:
         return None
     return replace(p, index=p.index.replace(new), guards=tuple(g.replace(new) for g in p.guards))
+
+
+def _of_sizes(op: Op, p: Piece) -> Expr | None:
+    """The same for an operation on sizes alone, which is the same in every piece with these sizes."""
+    key = ("simpler", op)
+    if key not in p.sizes.memo:
+        p.sizes.memo[key] = _simpler(op, p)
+    found: Expr | None = p.sizes.memo[key]
+    return found
+
+
+def _simpler(op: Op, p: Piece) -> Expr | None:
+    if op.kind in ("min", "max"):
+        return _min_max(op, p)
+    return _where(op, op.cond, p) if op.cond is not None else _division(op, p)
 
 
 def _division(op: Op, p: Piece) -> Expr | None:
@@ -42,10 +49,8 @@ def _division(op: Op, p: Piece) -> Expr | None:
             return None
         return make("floordiv" if op.kind == "tdiv" else "mod", (a, b))
     if low is not None and high is not None:
-        if natural and p.sizes.positive(b - high) is True:
-            return const(0) if op.kind == "floordiv" else a
-        q = floordiv(low, b)
-        if q == floordiv(high, b):
+        q = one_quotient(low, high, b, p.sizes)
+        if q is not None:
             return q if op.kind == "floordiv" else a - q * b
     for g in _common_factors(a, b, p):
         whole = {m: c for m, c in a.terms.items() if exact_div(Expr({m: c}), g) is not None}

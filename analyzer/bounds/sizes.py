@@ -14,6 +14,8 @@ from .witness import Question
 
 #: Combinations of sizes that are tried one by one to prove an access.
 ALL_SIZES = 200
+#: So many sizes without a verdict, and no other is tried.
+GIVE_UP = 3
 #: Unbounded sizes are tried up to here.
 LARGEST = 1 << 40
 
@@ -44,6 +46,8 @@ def search(
             return Decision("fault", found, values, smallest.decision.index, smallest.decision.available)
         if d.status == "unknown":
             reasons.append(d.reason)
+            if len(reasons) == GIVE_UP:
+                break
     if every is not None and not reasons:
         return Decision("proved", found)
     if all(_never_outside(q, s, related) for s in undecided):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..expr import ZERO, Cond, Expr, floordiv, maximum, minimum
+from ..expr import ZERO, Cond, Expr, Op, floordiv
 from ..ranges import Ranges
-from .corner import extreme
+from .corner import extreme, outermost
 from .model import Ends, Piece
 
 
@@ -29,7 +29,9 @@ def tighten(p: Piece) -> Piece | None:
         if assumed is None:
             return None
         sizes = assumed
-        single = {v: lo for v, (lo, hi) in box.items() if lo is not None and lo == hi}
+        single = {
+            v: lo for v, (lo, hi) in box.items() if lo is not None and hi is not None and _one(lo, hi, sizes)
+        }
         changed = box != p.box or len(guards) != len(p.guards)
         for v in single:
             del box[v]
@@ -45,6 +47,14 @@ def tighten(p: Piece) -> Piece | None:
             return _drop_implied(p)
         if not guards:
             return p
+
+
+def _one(lo: Expr, hi: Expr, sizes: Ranges) -> bool:
+    """Whether a variable with these ends has one value only, given that it has any."""
+    if lo == hi:
+        return True
+    span = lo - hi
+    return span.value is None and any(isinstance(a, Op) for a in span.atoms()) and sizes.nonneg(span) is True
 
 
 def _not_empty(box: dict[str, Ends], sizes: Ranges) -> Ranges | None:
@@ -126,20 +136,11 @@ def _apply(
             return None
         return True
     if low is not None:
-        lo = low if lo is None else _tighter(lo, low, sizes, True)
+        lo = low if lo is None else outermost((lo, low), True, sizes)
     if high is not None:
-        hi = high if hi is None else _tighter(hi, high, sizes, False)
+        hi = high if hi is None else outermost((hi, high), False, sizes)
     box[v] = (lo, hi)
     return True
-
-
-def _tighter(old: Expr, new: Expr, sizes: Ranges, lower: bool) -> Expr:
-    """The stronger of two lower (or upper) ends."""
-    if sizes.nonneg(new - old) is True:
-        return new if lower else old
-    if sizes.nonneg(old - new) is True:
-        return old if lower else new
-    return maximum(old, new) if lower else minimum(old, new)
 
 
 def linear(e: Expr, v: str) -> tuple[Expr, Expr] | None:
