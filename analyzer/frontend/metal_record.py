@@ -92,20 +92,21 @@ class Record:
     # -- variables
     def declare(self, var: Var) -> Expr:
         """Bring a variable into being; only its smallest value matters for signs."""
-        self.ranges.bounds[var.name] = (var.lo or 0, var.hi) if var.kind == "data" else (0, None)
+        self.ranges.bounds[var.name] = (var.lo, var.hi) if var.kind == "data" else (0, None)
         return sym(var.name)
 
     def unknown(self, name: str, type_: str) -> Expr:
-        """A value that is data: a fresh symbol in the range of its type."""
+        """A value that is data: a fresh symbol in the range of its type (64 bits are no bound)."""
         bits, signed = INTEGERS[type_]
         low = -(1 << (bits - 1)) if signed else 0
-        return self._data(name, low, low + (1 << bits) - 1)
+        wide = bits == 64
+        return self._data(name, None if wide and signed else low, None if wide else low + (1 << bits) - 1)
 
     def noise(self, low: int, high: int) -> Expr:
         """What rounding adds to an index, where it was not followed."""
         return self._data("rounding", low, high)
 
-    def _data(self, name: str, low: int, high: int) -> Expr:
+    def _data(self, name: str, low: int | None, high: int | None) -> Expr:
         unique, n = name, 2
         while unique in self.data or unique in self.ranges.bounds:
             unique, n = f"{name}#{n}", n + 1
