@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
 import typer
 
 if TYPE_CHECKING:
-    from .analyzer.config import Settings
+    from .analyzer.config import Range, Settings
     from .analyzer.findings import Report
+    from .analyzer.sources import Failure
 
 app = typer.Typer(
     help="Prove that the code AOTInductor generates touches only memory that backs its tensors.",
@@ -223,7 +224,6 @@ def _analyse(paths: list[str], settings: Settings, shard: tuple[int, int] | None
     from .analyzer.report.progress import Bar
     from .rules.registry import run_rules
 
-    _known_runtime(settings.runtime)
     with Bar(sys.stderr, wanted=not settings.quiet) as progress:
         report = check_paths(
             paths, run_rules, runtime=settings.runtime, sizes=settings.sizes, jobs=settings.jobs, shard=shard,
@@ -235,44 +235,25 @@ def _analyse(paths: list[str], settings: Settings, shard: tuple[int, int] | None
     return report
 
 
-def _known_runtime(name: str) -> None:
-    """Raises ConfigError unless there is such a runtime."""
-    from .analyzer.config import ConfigError
-    from .analyzer.runtimes import resolve
-
-    try:
-        resolve(name)
-    except (LookupError, ValueError) as e:
-        raise ConfigError(str(e)) from None
-
-
 def _conclude(report: Report, settings: Settings, new_baseline: Path | None, *, complete: bool) -> int:
-    """Takes out what the project accepts, writes every output, and returns the exit code."""
-    from .analyzer import policy, suppress
-    from .analyzer.report import Context, render
+    """Writes every output and returns the exit code."""
+    from .analyzer.session import conclude
     from .rules.registry import load_rules
 
-    policy.select(report, settings)
-    notes = suppress.accept(report, settings, new_baseline, complete=complete)
-    rules = {rule.code: rule for rule in load_rules()}
-    for output in settings.outputs:
-        color, width = _terminal(output.file, settings.no_color)
-        context = Context(
-            root=str(Path.cwd()), color=color, width=width, quiet=settings.quiet, verbose=settings.verbose,
-            statistics=settings.statistics, fails=policy.failing(settings), notes=notes, rules=rules,
-        )  # fmt: skip
-        _write(render(output.format, report, context), output.file)
-    return policy.exit_code(report, settings)
+    texts, code = conclude(
+        report, settings, load_rules(), new_baseline=new_baseline, complete=complete, terminal=_terminal()
+    )
+    for output, text in texts:
+        _write(text, output.file)
+    return code
 
 
-def _terminal(file: Path | None, no_color: bool) -> tuple[bool, int]:
-    """Whether to colour what goes to ``file``, and its width in characters."""
+def _terminal() -> tuple[bool, int]:
+    """Whether to colour standard output, and its width in characters."""
     import shutil
 
-    terminal = file is None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    color = terminal or (file is None and bool(os.environ.get("FORCE_COLOR")))
-    if no_color or os.environ.get("NO_COLOR"):
-        color = False
+    terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    color = (terminal or bool(os.environ.get("FORCE_COLOR"))) and not os.environ.get("NO_COLOR")
     return color, shutil.get_terminal_size((160, 24)).columns if terminal else 160
 
 
@@ -336,8 +317,6 @@ def runtimes(
     """List the runtime profiles, or say what one assumes, with dates and sources."""
     from .analyzer.report import runtimes as profiles
 
-    if name:
-        _known_runtime(name)
     _write(profiles.answer(name, _one_of(format, "text", "json")), None)
 
 
@@ -355,16 +334,45 @@ def kernels(
     verdict. PATH as for check.
     """
     from .analyzer.api import kernel_rows
-    from .analyzer.config import parse_size
     from .analyzer.report.table import kernel_report
 
     _one_of(format, "text", "json")
-    _known_runtime(runtime or "auto")
-    rows, failures = kernel_rows(path, runtime or "auto", dict(map(parse_size, size or [])))
+    rows, failures = kernel_rows(path, *_scope(runtime, size))
+    _write(kernel_report(rows, format), output)
+    raise typer.Exit(_failed(failures))
+
+
+@app.command()
+def graph(
+    path: OnePath,
+    runtime: Runtime = None,
+    size: Size = None,
+    format: Annotated[str, _option("--format", "-f", metavar="NAME", help="text, dot or json.")] = "text",
+    output: OutputFile = None,
+) -> None:
+    """Show the alias graph: storages, the tensors in them, views, moves and copies.
+
+    PATH as for check; each of several wrappers has a graph of its own.
+    """
+    from .analyzer.api import graph_texts
+
+    texts, failures = graph_texts(path, _one_of(format, "text", "dot", "json"), *_scope(runtime, size))
+    _write("".join(texts), output)
+    raise typer.Exit(_failed(failures))
+
+
+def _scope(runtime: str | None, sizes: list[str] | None) -> tuple[str, dict[str, Range]]:
+    """What --runtime and --size say."""
+    from .analyzer.config import parse_runtime, parse_size
+
+    return parse_runtime(runtime or "auto"), dict(map(parse_size, sizes or []))
+
+
+def _failed(failures: list[Failure]) -> int:
+    """Says what could not be analysed; the exit code."""
     for failure in failures:
         _say(f"aoti-lint: error: {failure.path}: {failure.error}")
-    _write(kernel_report(rows, format), output)
-    raise typer.Exit(3 if failures else 0)
+    return 3 if failures else 0
 
 
 def _one_of(value: str, *known: str) -> str:

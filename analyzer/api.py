@@ -181,7 +181,23 @@ def _run(
         yield from pool.map(work, todo)
 
 
-# -- kernels ------------------------------------------------------------------------------------
+# -- kernels and graphs -------------------------------------------------------------------------
+
+
+def analyses(
+    path: str, runtime: str = "auto", sizes: Mapping[str, Interval] | None = None
+) -> Iterator[Analysis | Failure]:
+    """The analysis of every wrapper at ``path``, or why there is none."""
+    from .frontend.wrapper import NotAWrapper
+
+    for source in load(path):
+        if isinstance(source, Failure):
+            yield source
+            continue
+        try:
+            yield analyse(source, runtime, sizes or {})
+        except NotAWrapper as e:
+            yield Failure(source.wrapper.path, str(e))
 
 
 def kernel_rows(
@@ -191,22 +207,29 @@ def kernel_rows(
 
     Ends are element indices relative to the pointer, over everything the launch can touch; None: unknown.
     """
-    from .frontend.wrapper import NotAWrapper
-
-    rows: list[dict[str, Any]] = []
-    failures: list[Failure] = []
-    for source in load(path):
-        if isinstance(source, Failure):
-            failures.append(source)
-            continue
-        try:
-            rows += analysis_rows(analyse(source, runtime, sizes or {}))
-        except NotAWrapper as e:
-            failures.append(Failure(source.wrapper.path, str(e)))
-    return rows, failures
-
-
-def analysis_rows(analysis: Analysis) -> list[dict[str, Any]]:
     from .rows import rows
 
-    return rows(analysis)
+    found: list[dict[str, Any]] = []
+    failures: list[Failure] = []
+    for analysis in analyses(path, runtime, sizes):
+        if isinstance(analysis, Failure):
+            failures.append(analysis)
+        else:
+            found += rows(analysis)
+    return found, failures
+
+
+def graph_texts(
+    path: str, format: str, runtime: str = "auto", sizes: Mapping[str, Interval] | None = None
+) -> tuple[list[str], list[Failure]]:
+    """The alias graph of every wrapper at ``path`` as text, dot or json, and what could not be read."""
+    import json
+
+    from .alias import alias_graph, to_dot, to_json, to_text
+
+    write = {"text": to_text, "dot": to_dot, "json": lambda g: json.dumps(to_json(g), indent=1) + "\n"}[
+        format
+    ]
+    results = list(analyses(path, runtime, sizes))
+    failures = [r for r in results if isinstance(r, Failure)]
+    return [write(alias_graph(a)) for a in results if not isinstance(a, Failure)], failures

@@ -124,6 +124,17 @@ def parse_shard(text: str) -> tuple[int, int]:
     return int(m[1]), int(m[2])
 
 
+def parse_runtime(text: str) -> str:
+    """The name of a profile or the path of a profile file, as it is when there is such a one."""
+    from .runtimes import resolve
+
+    try:
+        resolve(text)
+    except (LookupError, ValueError) as e:
+        raise ConfigError(str(e)) from None
+    return text
+
+
 def parse_fail_on(text: str) -> FailOn:
     for known in FAIL_ON:
         if text == known:
@@ -140,6 +151,7 @@ def override(settings: Settings, **options: Any) -> Settings:
     given = {k: v for k, v in options.items() if v is not None}
     output = given.pop("output", None)
     read: dict[str, Callable[[Any], Any]] = {
+        "runtime": parse_runtime,
         "select": parse_codes,
         "ignore": parse_codes,
         "fail_on": parse_fail_on,
@@ -224,6 +236,11 @@ def _strings(value: Any) -> list[str]:
     return [_expect(v, str, "a string") for v in _expect(value, list, "a list of strings")]
 
 
+def _runtime(value: Any, settings: Settings) -> dict[str, Any]:
+    name: str = _expect(value, str, "a runtime's name")
+    return {"runtime": parse_runtime(str(settings.root / name) if name.endswith(".toml") else name)}
+
+
 def _flag(name: str) -> Reader:
     return lambda value, _: {name: _expect(value, bool, "true or false")}
 
@@ -299,7 +316,7 @@ def _entry_lines(file: Path | None) -> list[int]:
 
 #: Keys of a configuration file: the options of ``aoti-lint check`` that belong to a project.
 KEYS: dict[str, Reader] = {
-    "runtime": lambda v, _: {"runtime": _expect(v, str, "a runtime's name")},
+    "runtime": _runtime,
     "format": _formats,
     "select": lambda v, _: {"select": parse_codes(_strings(v))},
     "ignore": lambda v, _: {"ignore": parse_codes(_strings(v))},

@@ -331,6 +331,22 @@ def test_kernels(call: Call) -> None:
     assert missing.code == 3 and "none.wrapper.cpp: no such file" in missing.err
 
 
+def test_graph(call: Call) -> None:
+    data = json.loads(call("graph", "m.wrapper.cpp", "-f", "json").out)
+    assert (data["path"], data["runtime"]) == ("m.wrapper.cpp", METAL)
+    storages = {n["name"]: n for n in data["nodes"] if n["kind"] == "storage"}
+    assert storages["buf1"]["capacity"] == 512 and storages["buf1"]["line"] == 46
+    assert "copies" in {e["kind"] for e in data["edges"]}
+    kept = json.loads(call("graph", "m.wrapper.cpp", "-f", "json", "--runtime", "libtorch").out)
+    assert "copies" not in {e["kind"] for e in kept["edges"]}
+    assert call("graph", "m.wrapper.cpp").out.startswith(f"m.wrapper.cpp under {METAL}\n")
+    assert call("graph", "m.wrapper.cpp", "-f", "dot", "-o", "g.dot").out == ""
+    assert Path("g.dot").read_text().startswith("digraph")
+    missing = call("graph", "none.wrapper.cpp")
+    assert missing.code == 3 and "none.wrapper.cpp: no such file" in missing.err
+    assert call("graph", "m.wrapper.cpp", "-f", "dott").code == 2
+
+
 def fake_export(body: str) -> list[str]:
     """A script that does with the cache folder what an export would, without torch."""
     Path("export.py").write_text(
@@ -401,7 +417,7 @@ def test_help_imports_nothing_heavy() -> None:
 def test_version_and_help() -> None:
     assert process("--version").stdout.startswith("aoti-lint ")
     top = process("--help").stdout
-    for command in ("check", "run", "rule", "runtimes", "kernels"):
+    for command in ("check", "run", "rule", "runtimes", "kernels", "graph"):
         assert f"  {command} " in top
     assert "Exit codes: 0 nothing found" in top
 

@@ -119,6 +119,7 @@ def test_pyproject(tmp_path: Path) -> None:
         ("[[suppress]]\ncode='AL29'\nreason='x'", "no rule has the code or prefix 'AL29'"),
         ("[[suppress]]\ncode='AL2'\nreason='x'\nexpires='soon'", "expires must be a date such as 2027-01-31, not 'soon'"),
         ("suppress = 'AL2'", "expected [[suppress]] entries"),
+        ("runtime = 'executorch-metl'", "runtime: unknown runtime 'executorch-metl'; try executorch-metal"),
         ("strict = ", "is not valid TOML"),
     ],
 )  # fmt: skip

@@ -6,13 +6,19 @@ import json
 import textwrap
 from typing import Any
 
+from ..config import parse_runtime
 from ..runtimes import all_profiles, families, find, resolve, versions
 from ..runtimes.describe import describe
 from .table import table
 
 
 def answer(name: str, format: str) -> str:
-    """What ``aoti-lint runtimes`` prints for a profile's name; for nothing, the list."""
+    """What ``aoti-lint runtimes`` prints for a profile's name; for nothing, the list.
+
+    Raises :class:`ConfigError` for a name that no profile has.
+    """
+    if name:
+        parse_runtime(name)
     if format == "json":
         return json.dumps(description(name) if name else {"runtimes": rows()}, indent=1) + "\n"
     return text(name) if name else listing()
