@@ -29,7 +29,7 @@ def build(state: State, raw: RawAccess, loc: Loc) -> Access:
     draft = tighten(simplify(fold_data(combine(split_round_robin(draft)))))
     draft = _rename(state, draft)
     unknown = _unknown_names(state, draft)
-    reason = raw.reason
+    reason: str | None = None
     if unknown:
         reason = state.kernel.unknown[unknown[0]]
     elif draft.index is None:
@@ -100,7 +100,7 @@ def _collect(state: State, raw: RawAccess, draft: Draft, part: tuple[str, int] |
     if state.grid is not None:  # programs that all do the same still run
         for k, size in enumerate(state.grid):
             if k not in state.programs and size != ONE:
-                draft.vars[f"pid{k}"] = VarInfo("grid", sym(f"grid.{k}"), f"pid{k}")
+                draft.vars[f"pid{k}"] = VarInfo("grid", state.programs_along(k), f"pid{k}")
     for i, extent in enumerate(reversed(raw.shape)):
         if extent != ONE:
             draft.vars[axis(i)] = VarInfo("lane", extent, f"lane{len(raw.shape) - 1 - i}")

@@ -170,9 +170,9 @@ def _pointer(state: State, op: ast.operator, a: Value, b: Value, node: ast.AST) 
     n = as_num(state, other, node, "offset")
     both = unknown(ptr, n)
     offset = ptr.offset + n.expr if isinstance(op, ast.Add) else ptr.offset - n.expr
-    return replace(
-        ptr, offset=offset, bits=max(ptr.bits, n.bits), shape=both.shape, deps=both.deps, feeds=both.feeds
-    )
+    first = ptr.offset == ZERO and ptr.base == ZERO  # a second offset is added to a 64-bit address
+    bits = n.bits if first else 64
+    return replace(ptr, offset=offset, bits=bits, shape=both.shape, deps=both.deps, feeds=both.feeds)
 
 
 def _logic(state: State, op: ast.operator, a: Bool, b: Bool) -> Bool:
@@ -286,7 +286,7 @@ def select(state: State, c: Bool, a: Value, b: Value, node: ast.AST) -> Value:
     if isinstance(a, Num) != isinstance(b, Num):
         a, b = (_whole(as_int(v) if isinstance(v, Bool) else v) for v in (a, b))
     if isinstance(a, Num) and isinstance(b, Num):
-        return _num(state, node, where(cond, a.expr, b.expr), max(a.bits, b.bits), c, a, b)
+        return _num(state, node, _choice(cond, a.expr, b.expr), max(a.bits, b.bits), c, a, b)
     if isinstance(a, Bool) and isinstance(b, Bool):
         return _bool(state, (cond & a.cond) | (~cond & b.cond), c, a, b)
     if isinstance(a, Ptr) and isinstance(b, Ptr) and (a.param, a.size) == (b.param, b.size):
@@ -298,6 +298,16 @@ def select(state: State, c: Bool, a: Value, b: Value, node: ast.AST) -> Value:
     if isinstance(a, Ptr) or isinstance(b, Ptr):
         raise Unsupported(f"one of two pointers: {ast.unparse(node)}")
     return unknown(c, a, b, dtype=next((v.dtype for v in (a, b) if isinstance(v, Real)), None))
+
+
+def _choice(cond: Cond, a: Expr, b: Expr) -> Expr:
+    """``cond ? a : b``; a selection of the smaller or larger one is a minimum or maximum."""
+    if cond.kind == "ge" and cond.expr is not None:
+        if cond.expr in (b - a, b - a - 1):
+            return minimum(a, b)
+        if cond.expr in (a - b, a - b - 1):
+            return maximum(a, b)
+    return where(cond, a, b)
 
 
 def cast(state: State, v: Value, to: DType, node: ast.AST, label: str, bitcast: bool = False) -> Value:

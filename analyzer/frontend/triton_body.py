@@ -6,18 +6,19 @@ import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..expr import FALSE, TRUE, ZERO, Cond, Expr, ceildiv, compare, const, maximum, sym
+from ..expr import FALSE, TRUE, ZERO, Cond, Expr, ceildiv, const, maximum, sym
 from ..program import ITEMSIZE
 from . import triton_float as floats
 from .triton_arith import as_bool, as_num, select, unknown
 from .triton_eval import Evaluator
-from .triton_loops import carry, changed, settle, solve
+from .triton_loops import at_least, carry, changed, rounds_while, settle, solve, upper_bound
 from .triton_meta import KernelText
 from .triton_state import State, VarInfo
 from .triton_values import (
     NONE,
-    BlockPtr,
+    POINTERS,
     Bool,
+    Descriptor,
     Num,
     Ptr,
     Real,
@@ -55,8 +56,7 @@ class Reader(Evaluator):
         try:
             return self._one(stmt)
         except Unsupported as e:
-            if self._touches_memory(stmt):
-                self.state.note(f"{ast.unparse(stmt)[:200]} ({e})", stmt)
+            self._give_up(stmt, e)
             for name in assigned([stmt]):
                 self.env[name] = Real()
             return False
@@ -113,7 +113,8 @@ class Reader(Evaluator):
         """None: go on with the next statement; else what :meth:`block` gives, ``rest`` included."""
         try:
             c = as_bool(self.state, self.expr(stmt.test), stmt.test)
-        except Unsupported:
+        except Unsupported as e:
+            self._give_up(stmt.test, e)
             c = as_bool(self.state, Real(), stmt.test)
         cond = self.state.decide(c.cond, ())
         if cond.kind == "const":
@@ -215,20 +216,20 @@ class Reader(Evaluator):
         return symbol, stmt.target.id, value
 
     def _rounds(self, stmt: ast.For, label: str, span: Expr, step: Expr) -> Expr:
+        """The symbol of the rounds of a loop: as many as ``step`` fits into ``span``, from 0."""
         ranges = self.state.ranges()
-        count = ceildiv(span, step)
-        if ranges.nonneg(span) is not True:
-            count = maximum(count, 0)
-        data = [s for s in count.symbols if s in self.state.vars and self.state.vars[s].kind == "data"]
-        if not data:
+        if not any(s in self.state.vars for s in span.symbols | step.symbols):
+            count = ceildiv(span, step)
+            count = count if ranges.nonneg(span) is True else maximum(count, 0)
             return self.state.fresh(stmt, label, VarInfo("loop", count, label))
-        # the number of rounds is data: bound it by what is known, and say where a round runs
-        most = ranges.interval(count)[1]
+        # the number of rounds varies: bound it, and say where a round runs
         symbol = self.state.fresh(stmt, label, VarInfo("data", None, label, 0, None))
-        guard = compare("<", symbol, count)
-        if most is not None:
-            return self.state.fresh(stmt, label, VarInfo("loop", const(max(most, 0)), label, guard=guard))
-        return self.state.fresh(stmt, label, VarInfo("data", None, label, 0, None, guard=guard))
+        guard = at_least(span - step * symbol - 1)
+        most = upper_bound(span, self.state.vars.keys(), ranges)
+        if most is None or step.symbols & self.state.vars.keys():
+            return self.state.fresh(stmt, label, VarInfo("data", None, label, 0, None, guard=guard))
+        count = maximum(ceildiv(most, step), 0)
+        return self.state.fresh(stmt, label, VarInfo("loop", count, label, guard=guard))
 
     def _round(self, stmt: ast.For | ast.While, target: str | None, value: Value) -> None:
         if target is not None:
@@ -238,6 +239,9 @@ class Reader(Evaluator):
             return
         c = as_bool(self.state, self.expr(stmt.test), stmt.test)
         self.state.use([c])
+        count = rounds_while(c.cond, self.state.loops[-1], self.state.vars)
+        if count is not None:
+            self.state.fresh(stmt, "round", VarInfo("loop", count, "round"))
         with self.state.under(c.cond):
             self.block(stmt.body)
 
@@ -247,7 +251,7 @@ class Reader(Evaluator):
         args = [*fn.args.posonlyargs, *fn.args.args]
         bound = self._bind_arguments(fn, node)
         if len(self.state.calls) >= _MAX_INLINE or any(a.arg not in bound for a in args):
-            if any(isinstance(v, (Ptr, BlockPtr)) for v in bound.values()):
+            if any(isinstance(v, POINTERS) for v in bound.values()):
                 raise Unsupported(f"call of {fn.name}")
             return unknown(*bound.values())
         with self._frame(node, bound):
@@ -285,11 +289,16 @@ class Reader(Evaluator):
         finally:
             self.env, self.returns, self.base, self.state.calls, self.label = saved
 
-    def _touches_memory(self, stmt: ast.stmt) -> bool:
-        for n in ast.walk(stmt):
+    def _give_up(self, node: ast.AST, why: Unsupported) -> None:
+        """Note a node that was not understood, when it may touch memory."""
+        if self._touches_memory(node):
+            self.state.note(f"{ast.unparse(node)[:200]} ({why})", node)
+
+    def _touches_memory(self, node: ast.AST) -> bool:
+        for n in ast.walk(node):
             if isinstance(n, ast.Call) and ast.unparse(n.func).rpartition(".")[2].startswith(_MEMORY):
                 return True
-            if isinstance(n, ast.Name) and isinstance(self.env.get(n.id), (Ptr, BlockPtr)):
+            if isinstance(n, ast.Name) and isinstance(self.env.get(n.id), POINTERS):
                 return True
         return False
 
@@ -340,7 +349,7 @@ def read_body(kernel: KernelText) -> State:
 
 def _parameter(name: str, pointer: bool, dtype: str | None) -> Value:
     if pointer:
-        return Ptr(param=name, size=ITEMSIZE.get(dtype or "", 1)) if dtype else Static(obj=name)
+        return Ptr(param=name, size=ITEMSIZE[dtype]) if dtype else Descriptor(param=name)
     if dtype is None or dtype.startswith(("int", "uint")):
         return Num(expr=sym(name), bits=64 if dtype in ("int64", "uint64") else 32)
     return Bool(cond=Cond.of("ne", sym(name))) if dtype == "bool" else Real(dtype=dtype)

@@ -15,12 +15,12 @@ from .triton_memory import Names
 from .triton_state import State
 from .triton_values import (
     NONE,
+    POINTERS,
     TL_DTYPES,
     BlockPtr,
     Bool,
     DType,
     Num,
-    Ptr,
     Real,
     Shape,
     Static,
@@ -107,7 +107,7 @@ def call_function(name: str, c: Call) -> Value:
     if found is not None:
         return found
     given = [*c.args, *c.kwargs.values()]
-    if any(isinstance(v, (Ptr, BlockPtr)) for v in given):
+    if any(isinstance(v, POINTERS) for v in given):
         raise Unsupported(f"call of {name}")
     fn = as_float(given[0]) if len(given) == 1 else None
     return unknown(*given, fn=floats.unary(name, fn) if fn is not None else None)

@@ -250,7 +250,7 @@ class Evaluator:
         """Index variables of the source that a call mentions, and the block's own index variables."""
         mentioned = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
         return tuple(
-            (k, v.expr)
+            (k, v)
             for k, v in self.env.items()
             if isinstance(v, Num)
             and v.expr.value is None

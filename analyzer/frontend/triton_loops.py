@@ -8,10 +8,12 @@ grow by the same amount each round is data from then on.
 from __future__ import annotations
 
 import ast
+from collections.abc import Container
 from dataclasses import replace
 from typing import TypeAlias
 
-from ..expr import TRUE, ZERO, Expr, sym
+from ..expr import TRUE, ZERO, Cond, Expr, Op, const, floordiv, maximum, minimum, sym
+from ..ranges import Ranges
 from .triton_arith import unknown
 from .triton_state import State
 from .triton_values import BlockPtr, Feeds, Num, Ptr, Real, Static, Value
@@ -124,3 +126,46 @@ def settle(
     fresh = tuple(state.data(node, f"{name}_after{i or ''}", both).expr for i in range(len(ends)))
     value = _with_offsets(last, fresh)
     return replace(value, shape=both.shape, deps=both.deps, feeds=both.feeds)
+
+
+def at_least(e: Expr) -> Cond:
+    """``e >= 0``, said of every operand where ``e`` adds a minimum."""
+    for mono, c in e.terms.items():
+        if c > 0 and len(mono) == 1 and isinstance(mono[0], Op) and mono[0].kind == "min":
+            rest = e - Expr({mono: c})
+            return Cond.join("and", [at_least(rest + a * c) for a in mono[0].args])
+    return Cond.of("ge", e)
+
+
+def upper_bound(e: Expr, inner: Container[str], ranges: Ranges) -> Expr | None:
+    """Something that ``e`` never exceeds and that mentions no symbol of ``inner``; None when none is found."""
+    high = ranges.interval(e)[1]
+    if high is not None:
+        return const(high)
+    for mono, c in e.terms.items():
+        if c > 0 and len(mono) == 1 and isinstance(mono[0], Op) and mono[0].kind == "min":
+            rest = e - Expr({mono: c})
+            found = [upper_bound(rest + a * c, inner, ranges) for a in mono[0].args]
+            bounds = [b for b in found if b is not None]
+            return minimum(*bounds) if bounds else None
+    out = ZERO
+    for mono, c in e.terms.items():
+        term = Expr({mono: c})
+        if any(s in inner for s in term.symbols):
+            high = ranges.interval(term)[1]
+            if high is None:
+                return None
+            term = const(high)
+        out = out + term
+    return out
+
+
+def rounds_while(test: Cond, symbol: str, inner: Container[str]) -> Expr | None:
+    """How often a loop runs whose test is ``r - s*round >= 0`` with s > 0; None for another test."""
+    step = -test.expr.terms.get((symbol,), 0) if test.kind == "ge" and test.expr is not None else 0
+    if step <= 0 or test.expr is None:
+        return None
+    rest = test.expr + sym(symbol) * step
+    if any(s in inner for s in rest.symbols):
+        return None
+    return maximum(floordiv(rest, step) + 1, 0)

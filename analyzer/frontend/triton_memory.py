@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from ..expr import ONE, TRUE, ZERO, Cond, Expr, compare, const, floordiv, minimum, sym, total
-from ..program import ITEMSIZE
+from ..program import ITEMSIZE, VarKind
 from .triton_arith import as_bool, as_num, dtype_range, is_int_dtype, unknown
 from .triton_state import RawAccess, State, VarInfo
 from .triton_values import (
@@ -27,8 +27,8 @@ from .triton_values import (
     deps_of,
 )  # fmt: skip
 
-#: Names of the source's own index variables in scope: shown with an access.
-Names: TypeAlias = "tuple[tuple[str, Expr], ...]"
+#: The source's own index variables in scope: shown with an access.
+Names: TypeAlias = "tuple[tuple[str, Num], ...]"
 Kind: TypeAlias = Literal["load", "store", "atomic"]
 
 
@@ -116,14 +116,16 @@ def _checked_dims(checked: Value, rank: int) -> list[int]:
 
 def _record(
     state: State, kind: Kind, ptr: Ptr, mask: Bool, node: ast.AST, text: str, names: Names,
-    deps: frozenset[str] | None, load_id: int | None, reason: str | None = None,
+    deps: frozenset[str] | None, load_id: int | None,
 ) -> None:  # fmt: skip
     if state.dry:
         return
     shape = broadcast((ptr.shape, mask.shape))
+    # a block of lower rank has its lanes along other axes than its source means
+    shown = tuple((k, v.expr) for k, v in names if len(v.shape) in (0, len(shape)))
     raw = RawAccess(
         kind, ptr, shape, mask.cond, tuple(state.path), tuple(state.loops), tuple(state.facts),
-        node, text, names, deps, load_id, reason,
+        node, text, shown, deps, load_id,
     )  # fmt: skip
     state.accesses.append(raw)
 
@@ -189,7 +191,9 @@ def _lookback(state: State, ptr: Ptr, args: Sequence[Value], node: ast.Call, wid
     A slot is one element, or three (flag, value, prefix) for 64-bit values.
     """
     at = as_num(state, args[2], node)
-    before = state.fresh(node, "block", VarInfo("data", None, "block", 0, None))
+    blocks = next((v.extent for n, v in state.vars.items() if at.expr == sym(n)), None)
+    kind_of: VarKind = "loop" if blocks is not None else "data"
+    before = state.fresh(node, "block", VarInfo(kind_of, blocks, "block", 0, None))
     slots: list[tuple[Kind, Expr, Cond]] = [
         ("atomic", at.expr, TRUE),
         ("atomic", before, compare("<", before, at.expr)),
@@ -211,8 +215,8 @@ def _bucketize(state: State, args: Sequence[Value], node: ast.Call) -> Value:
     if not isinstance(base, Ptr) or not isinstance(values, (Real, Num)) or isinstance(sorter, Ptr):
         raise Unsupported(f"binary search {ast.unparse(node)[:80]}")
     n, count, step, start = (as_num(state, v, node).expr for v in (size, numel, stride, offset))
-    mid = state.fresh(node, "mid", VarInfo("data", None, "mid", 0, None))
-    guard = compare("<", mid, n) & compare("<", step * mid + start, count)
+    mid = state.fresh(node, "mid", VarInfo("loop", n, "mid"))
+    guard = compare("<", step * mid + start, count)
     where = replace(base, offset=base.offset + start + step * mid, shape=values.shape, deps=values.deps)
     _record(state, "load", where, Bool(cond=guard), node, "boundaries", (), None, None)
     state.use(args[:6])

@@ -61,6 +61,7 @@ def read_kernel(launcher: LauncherText, python: PythonText) -> KernelText:
     constants = _by_name(_mapping(triton_meta.get("constants")), names)
     constants |= {str(k): _unquote(v) for k, v in _mapping(inductor_meta.get("config_args")).items()}
     constants |= _common_config(meta.get("configs"))
+    constants |= _common_config(_matching_configs(inductor_meta.get("precomputed_grids"), launcher))
     compile_time = [
         n for n in names if n not in constants and (signature.get(n) == "constexpr" or _is_constexpr(fn, n))
     ]
@@ -112,6 +113,14 @@ def _common_config(configs: object) -> dict[str, object]:
         return {}
     flat = [{**_mapping(c), **_mapping(_mapping(c).get("kwargs"))} for c in configs]
     return {str(k): v for k, v in flat[0].items() if all(c.get(k) == v for c in flat[1:])}
+
+
+def _matching_configs(grids: object, launcher: LauncherText) -> object:
+    """Configurations of a tuned kernel whose grid is the one the launcher computes."""
+    host = dict(launcher.host)
+    stated = tuple(host.get(f"grid_{k}") for k in range(3))
+    entries = [_mapping(e) for e in grids] if isinstance(grids, tuple) else []
+    return tuple(e.get("config") for e in entries if e.get("cpp") == stated)
 
 
 def _is_constexpr(fn: ast.FunctionDef, name: str) -> bool:

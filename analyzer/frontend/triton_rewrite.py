@@ -104,13 +104,15 @@ def _merged(draft: Draft, u: str, v: str) -> Draft | None:
     uv, vv = draft.vars[u], draft.vars[v]
     if uv.extent is None or vv.extent is None:
         return None
-    if uv.guard != TRUE or vv.guard != TRUE or not draft.mentions(u) or not draft.mentions(v):
+    if not draft.mentions(u) or not draft.mentions(v):
         return None
     if not _may_merge(draft.index, u, uv.extent.value, v):
         return None
     whole = f"{u}+{v}"
     out = draft.substitute({u: sym(whole) - uv.extent * sym(v)})
     out.guard = _said_of_whole(out.guard, v, whole, uv.extent)
+    offset = sym(v) * uv.extent  # ``xoffset``, not needed once there is ``xindex``
+    out.names = {k: e for k, e in out.names.items() if e != offset}
     if out.mentions(v) or not out.mentions(whole) or any(v in e.symbols for e in out.names.values()):
         return None
     out.vars = {n: x for n, x in draft.vars.items() if n not in (u, v)}
@@ -169,7 +171,7 @@ def simplify(draft: Draft) -> Draft:
         draft,
         guard=guard,
         index=resolve(draft.index, ranges) if draft.index is not None else None,
-        used=resolve_cond(draft.used, ranges),
+        used=Cond.join("and", _tightest(resolve_cond(draft.used, ranges).conjuncts())),
     )
 
 

@@ -52,7 +52,6 @@ class RawAccess:
     names: tuple[tuple[str, Expr], ...]
     deps: frozenset[str] | None
     load_id: int | None
-    reason: str | None
 
 
 @dataclass(slots=True)
@@ -115,9 +114,14 @@ class State:
         name = f"pid{dim}"
         if dim not in self.programs:
             name = self._free(name)
-            self.vars[name] = VarInfo("grid", sym(f"grid.{dim}"), name)
+            self.vars[name] = VarInfo("grid", self.programs_along(dim), name)
             self.programs[dim] = sym(name)
         return self.programs[dim]
+
+    def programs_along(self, dim: int) -> Expr:
+        """Programs along a grid dimension: a number where the launcher fixes it."""
+        size = self.grid[dim] if self.grid is not None else None
+        return size if size is not None and size.value is not None else sym(f"grid.{dim}")
 
     def load_id(self, node: ast.AST) -> int:
         return self._ids.setdefault((id(node), self.calls), len(self._ids))
@@ -132,13 +136,12 @@ class State:
     # -- ranges
     def ranges(self, shape: Shape = ()) -> Ranges:
         """What is known about symbols inside a block of ``shape``, at this place of the kernel."""
-        key = (shape, tuple(self.path), len(self.vars), tuple(self.loops))
+        key = (shape, tuple(self.path), len(self.vars), tuple(self.loops), len(self.facts))
         hit = self._ranges.get(key)
         if hit is None:
             guards = [g for n in self.loops for g in self.vars[n].guard.conjuncts()]
-            hit = self._ranges[key] = Ranges(
-                dict(self._bounds(shape)), [c for p in self.path for c in p.conjuncts()] + guards
-            )
+            said = [c for p in [*self.path, *self.facts] for c in p.conjuncts()]
+            hit = self._ranges[key] = Ranges(dict(self._bounds(shape)), said + guards)
         return hit
 
     def _bounds(self, shape: Shape) -> Iterator[tuple[str, Interval]]:

@@ -106,6 +106,13 @@ class BlockPtr(Value):
     checked: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Descriptor(Value):
+    """A tensor descriptor made on the host: an argument whose accesses are not followed."""
+
+    param: str
+
+
 @dataclass(frozen=True, slots=True)
 class DType:
     """``tl.int64`` and the like; ``pointer`` for ``tl.pointer_type(...)``."""
@@ -122,6 +129,8 @@ class Static(Value):
 
 
 NONE = Static(obj=None)
+#: Values that lead to memory.
+POINTERS = (Ptr, BlockPtr, Descriptor)
 
 
 def axis(k: int) -> str:
