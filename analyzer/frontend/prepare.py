@@ -14,11 +14,12 @@ from .cxx import Text
 
 #: Functions whose bodies the wrapper reader wants.
 _WANTED = re.compile(
-    r"^(?!.*;[ \t]*$)[^\n#/]*\b(?:check_input_\d+|__check_inputs_outputs|_?const_run_impl|run_impl|inductor_entry_impl"
-    r"|run_impl_minimal_arrayref_interface)\s*(?:<[^;{]*?>)?\s*\(",
-    re.M,
+    r"(?:check_input_\d+|__check_inputs_outputs|_?const_run_impl|run_impl|inductor_entry_impl"
+    r"|run_impl_minimal_arrayref_interface)\s*(?:<[^;{]*?>)?\s*\("
 )
-_RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.S)
+#: What each wanted name starts with, for plain searches: a pattern over megabytes of kernel text is slow.
+_STEMS = ("check_input_", "__check_inputs_outputs", "run_impl", "inductor_entry_impl")
+_SPACES = bytes(10 if i == 10 else 32 for i in range(256))
 _INCLUDE = re.compile(r"^[ \t]*#[^\n]*", re.M)
 _LIKELY = re.compile(r"\bC10_(?:UN)?LIKELY\b")
 _CALLED = re.compile(r"(?<![\w.>:])([A-Za-z_]\w*)\s*(?:<[\w:, ]*>)?\s*\(")
@@ -30,7 +31,6 @@ _CPP_WORDS = frozenset(
     "static_cast reinterpret_cast const_cast dynamic_cast auto void int long float double bool char "
     "static const inline template typename operator defined and or not do else try case".split()
 )
-_CLOSERS = {"run_impl", "inductor_entry_impl"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,31 +48,47 @@ class Prepared:
 
 def blank(text: str) -> str:
     """Spaces of the same length, newlines kept."""
-    return re.sub(r"[^\n]", " ", text)
+    return text.encode("ascii", "replace").translate(_SPACES).decode("ascii")
+
+
+def blank_raw_strings(text: str) -> str:
+    """Raw string literals become ``""`` and spaces: they hold kernel sources, specs and stack traces."""
+    out: list[str] = []
+    at = 0
+    while (start := text.find('R"', at)) >= 0:
+        paren = text.find("(", start, start + 20)
+        closer = ")" + text[start + 2 : paren] + '"' if paren > 0 else ""
+        end = text.find(closer, paren) if closer else -1
+        if end < 0 or (start and (text[start - 1].isalnum() or text[start - 1] == "_")):
+            out.append(text[at : start + 2])
+            at = start + 2
+            continue
+        end += len(closer)
+        out += (text[at:start], '""', blank(text[start + 2 : end]))
+        at = end
+    out.append(text[at:])
+    return "".join(out)
 
 
 def prepare(text: str, path: str, prelude_names: frozenset[str], first_line: int = 1) -> Prepared:
     """Blank what is not model-specific and collect the constants table."""
-    body = _RAW_STRING.sub(lambda m: '""' + blank(m.group(0)[2:]), text)
+    body = blank_raw_strings(text)
     kept = _keep_functions(body)
-    kept = _LIKELY.sub(lambda m: " " * len(m.group(0)), kept)
-    kept = re.sub(r"\bif constexpr\b", "if          ", kept)
-    kept = _INCLUDE.sub(lambda m: " " * len(m.group(0)), kept)
-    names = set(_CALLED.findall(kept)) - _CPP_WORDS - prelude_names
-    scoped = set(_SCOPED.findall(kept)) - prelude_names
-    values = set(re.findall(r"\b(aoti_torch_mps_shared_callback)\b", kept))
-    defined = set(re.findall(r"\b(\w+_lambda_\d+|var_\d+)\s*=", kept))
-    extra = "".join(
-        f"template <class... A> int {n}(A&&...);\n" for n in sorted(names - values - defined)
-    ) + "".join(f"extern int {n};\n" for n in sorted(values))
+    code = "\n".join(line for line in kept.split("\n") if line and not line.isspace())
+    names = set(_CALLED.findall(code)) - _CPP_WORDS - prelude_names
+    names = {n for n in names if "_lambda_" not in n and not n.startswith("var_")}
+    scoped = set(_SCOPED.findall(code)) - prelude_names
+    extra = "".join(f"template <class... A> int {n}(A&&...);\n" for n in sorted(names))
+    if "aoti_torch_mps_shared_callback" in code:
+        extra += "extern int aoti_torch_mps_shared_callback;\n"
     if scoped:
         inner = "".join(f"template <class... A> int {n}(A&&...);" for n in sorted(scoped))
         extra += f"namespace torch {{ namespace aot_inductor {{ {inner} }} }}\n"
-    cached = sorted(set(re.findall(r"\bcached_torch_\w+", kept)))
+    cached = sorted(set(re.findall(r"\bcached_torch_\w+", code)))
     extra += "".join(f"extern int32_t {n};\n" for n in cached)
     source = Text(path, kept, first_line)
     return Prepared(
-        source, text, extra, _constants(body, source), _device(text), _torch_version(text), _dialect(text)
+        source, text, extra, _constants(body, source), _device(text, code), _torch_version(text), _dialect(text)
     )
 
 
@@ -85,47 +101,57 @@ def _torch_version(text: str) -> str | None:
     return m.group(1) if m else None
 
 
-def _device(text: str) -> str:
-    """The graph's device, from the headers it includes or the devices it names."""
-    devices = re.findall(r"#include <torch/csrc/inductor/(?:aoti_include|cpp_wrapper)/(cuda|mps|xpu|cpu)\.h>", text)
-    names = devices or re.findall(r"CACHE_TORCH_DEVICE\((\w+)\)", text)
-    names += re.findall(r"\baoti_torch_(mps)_run_command_block|\b(?:cached_torch_device_type_)(cuda|xpu|mps)\b", text) and [
-        x for pair in re.findall(r"aoti_torch_(mps)_run_command_block|cached_torch_device_type_(cuda|xpu|mps)\b", text[:]) for x in pair if x
-    ]
-    for d in ("cuda", "mps", "xpu"):
-        if d in names:
-            return d
-    return "cpu"
+def _device(text: str, code: str) -> str:
+    """The graph's device: from the headers the file includes, else from the devices the code names."""
+    m = re.search(r"#include <torch/csrc/inductor/(?:aoti_include|cpp_wrapper)/(cuda|mps|xpu|cpu)\.h>", text)
+    if m:
+        return m.group(1)
+    names = set(re.findall(r"\baoti_torch_(mps)_|\bcached_torch_device_type_(cuda|xpu|mps)\b", code))
+    flat = {x for pair in names for x in pair if x}
+    return next((d for d in ("cuda", "mps", "xpu") if d in flat), "cpu")
 
 
 def _keep_functions(text: str) -> str:
     """The wanted function definitions; everything between them blanked."""
     spans: list[tuple[int, int]] = []
     at = 0
-    while m := _WANTED.search(text, at):
-        brace = _body_start(text, m.end())
+    for place in sorted(_places(text)):
+        m = _WANTED.match(text, place)
+        brace = _body_start(text, m.end()) if m and place >= at else -1
         if brace < 0:
-            at = m.end()
             continue
-        end = _body_end(text, brace)
-        start = _signature_start(text, m.start())
-        spans.append((start, end))
-        at = end
+        at = _body_end(text, brace)
+        spans.append((_signature_start(text, text.rfind("\n", 0, place) + 1), at))
     out: list[str] = []
     last = 0
     for a, b in spans:
         out.append(blank(text[last:a]))
-        out.append(_flatten_namespace(text[a:b]))
+        out.append(_function(text[a:b]))
         last = b
     out.append(blank(text[last:]))
     return "".join(out)
 
 
-def _flatten_namespace(function: str) -> str:
-    """``AOTInductorModel<suffix>::`` is always the one model class of the prelude."""
-    return re.sub(
-        r"\bAOTInductorModel(\w+)::", lambda m: "AOTInductorModel" + "::" + " " * len(m.group(1)), function, count=1
-    )
+def _places(text: str) -> set[int]:
+    """Where a wanted name may begin."""
+    out: set[int] = set()
+    for stem in _STEMS:
+        i = text.find(stem)
+        while i >= 0:
+            start = i
+            while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
+                start -= 1
+            out.add(start)
+            i = text.find(stem, i + len(stem))
+    return out
+
+
+def _function(text: str) -> str:
+    """One definition: the model class under its plain name, no preprocessor lines, macros or constexpr-if."""
+    text = re.sub(r"\bAOTInductorModel(\w+)::", lambda m: "AOTInductorModel" + "::" + " " * len(m.group(1)), text, count=1)
+    text = _LIKELY.sub(lambda m: " " * len(m.group(0)), text)
+    text = text.replace("if constexpr", "if          ")
+    return _INCLUDE.sub(lambda m: " " * len(m.group(0)), text)
 
 
 def _signature_start(text: str, at: int) -> int:

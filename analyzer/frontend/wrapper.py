@@ -22,6 +22,10 @@ _PRELUDE = "prelude_std.hpp+prelude_host.hpp"
 _BODIES = ("run_impl", "_const_run_impl", "inductor_entry_impl", "run_impl_minimal_arrayref_interface")
 
 
+#: After ``extern "C"``: the definition of a C++ kernel in the wrapper's own text.
+_KERNEL = re.compile(r"\s+(?:[\w()]+\s+)*?void\s+(?:\w+\s+)*?cpp_fused\w*\s*\([^;{)]*\)\s*\{")
+
+
 class NotAWrapper(Exception):
     """The text is no AOTInductor wrapper, or it is cut short; the message says which, in one line."""
 
@@ -102,7 +106,7 @@ def _kernels(
         launchers = find_launchers(text, path)
         kernels.update({x.kernel.name: x.kernel for x in launchers.values()})
     cpp = [(p, t) for p, t in kernel_texts if 'extern "C"' in t]
-    if re.search(r'extern "C"[^;{]*\bcpp_fused\w*\([^;{]*\)\s*\{', text):
+    if any(_KERNEL.match(text, m.end()) for m in re.finditer('extern "C"', text)):
         cpp.append((path, text))
     if cpp:
         from .cpu import parse_kernels
