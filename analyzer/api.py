@@ -227,9 +227,15 @@ def graph_texts(
 
     from .alias import alias_graph, to_dot, to_json, to_text
 
-    write = {"text": to_text, "dot": to_dot, "json": lambda g: json.dumps(to_json(g), indent=1) + "\n"}[
-        format
-    ]
-    results = list(analyses(path, runtime, sizes))
-    failures = [r for r in results if isinstance(r, Failure)]
-    return [write(alias_graph(a)) for a in results if not isinstance(a, Failure)], failures
+    texts: list[str] = []
+    failures: list[Failure] = []
+    for analysis in analyses(path, runtime, sizes):
+        if isinstance(analysis, Failure):
+            failures.append(analysis)
+            continue
+        graph = alias_graph(analysis)
+        if format == "json":
+            texts.append(json.dumps(to_json(graph), indent=1) + "\n")
+        else:
+            texts.append(to_dot(graph) if format == "dot" else to_text(graph))
+    return texts, failures
