@@ -11,7 +11,16 @@ from aoti_lint.analyzer.expr import TRUE, evaluate, evaluate_cond, sym
 from aoti_lint.analyzer.frontend.triton import TritonLauncher, find_launchers
 from aoti_lint.analyzer.program import Access
 
-SIGNATURE = {"f": "*fp32", "h": "*fp16", "l": "*i64", "i": "*i32", "b": "*i1", "u": "*u8", "n": "i32", "N": "i64"}
+SIGNATURE = {
+    "f": "*fp32",
+    "h": "*fp16",
+    "l": "*i64",
+    "i": "*i32",
+    "b": "*i1",
+    "u": "*u8",
+    "n": "i32",
+    "N": "i64",
+}
 ONE_D = ("((xnumel + (16 - 1)) / (16))", "1", "1")
 
 
@@ -21,7 +30,9 @@ def wrapper(body: str, args: str, grid: tuple[str, str, str], **options: str) ->
     signature = ", ".join(f"'{n}': '{SIGNATURE.get(k, 'constexpr')}'" for n, k in pairs)
     arguments = ", ".join(n + (" : tl.constexpr" if k == "c" else "") for n, k in pairs)
     params = "".join(
-        f"    const {n}_type_& {n},\n" if k in "fhlibu" else f"    int64_t {n},\n" for n, k in pairs if k != "c"
+        f"    const {n}_type_& {n},\n" if k in "fhlibu" else f"    int64_t {n},\n"
+        for n, k in pairs
+        if k != "c"
     ) + "".join(f"    int64_t {g},\n" for g in grid if g.startswith("_grid"))
     sizes = "".join(f"    uint32_t grid_{i} = {g};\n" for i, g in enumerate(grid))
     source = f"""
@@ -126,12 +137,18 @@ def test_a_mask_that_is_always_true_leaves_the_whole_grid() -> None:
 
 
 def test_locations_are_those_of_the_wrapper() -> None:
-    text = wrapper(POINTWISE.format(mask="xindex < xnumel", use="xmask"), "in_ptr0:f out_ptr0:f xnumel:n XBLOCK:c", ONE_D)
+    text = wrapper(
+        POINTWISE.format(mask="xindex < xnumel", use="xmask"), "in_ptr0:f out_ptr0:f xnumel:n XBLOCK:c", ONE_D
+    )
     (k,) = find_launchers("// first line\n" + text, "w.cpp").values()
     lines = ("// first line\n" + text).split("\n")
     for a in k.kernel.accesses:
         found = lines[a.loc.line - 1][a.loc.column - 1 : a.loc.end_column - 1]
-        assert a.loc.end_line == a.loc.line and found.startswith(f"tl.{a.kind}({a.param} + (") and found.endswith(")")
+        assert (
+            a.loc.end_line == a.loc.line
+            and found.startswith(f"tl.{a.kind}({a.param} + (")
+            and found.endswith(")")
+        )
     assert lines[k.kernel.loc.line - 1].strip().startswith("def triton_k_0(")
     assert lines[k.grid_loc.line - 1].strip() == f"uint32_t grid_0 = {ONE_D[0]};"
     assert "call_triton_k_0(" in lines[k.loc.line - 1]
@@ -153,7 +170,11 @@ def test_two_dimensions_with_a_split_second_grid_dimension() -> None:
         tmp0 = tl.load(in_ptr0 + (x2 + 6*yindex), xmask & ymask)
         tl.store(out_ptr0 + (y0 + 5*x2 + 30*y1), tmp0, xmask & ymask)
     """
-    sizes = ("((xnumel + (4 - 1)) / (4))", "((y_grid_raw_ + (y_grid_div_ - 1)) / (y_grid_div_))", "y_grid_div_")
+    sizes = (
+        "((xnumel + (4 - 1)) / (4))",
+        "((y_grid_raw_ + (y_grid_div_ - 1)) / (y_grid_div_))",
+        "y_grid_div_",
+    )
     text = wrapper(body, "in_ptr0:f out_ptr0:f ynumel:n xnumel:n YBLOCK:c XBLOCK:c", sizes)
     raw = "    uint32_t y_grid_raw_ = ((ynumel + (8 - 1)) / (8));\n    uint32_t y_grid_div_ = ((y_grid_raw_ + (3 - 1)) / (3));\n"
     (k,) = find_launchers(text.replace("    uint32_t grid_0", raw + "    uint32_t grid_0"), "w.cpp").values()
@@ -247,7 +268,9 @@ def test_an_asserted_loaded_index_is_bounded_by_the_assertion() -> None:
     check = 'tl.device_assert(((0 <= tmp4) & (tmp4 < 50)) | ~(xmask), "index out of bounds: 0 <= tmp4 < 50")'
     k = lower(GATHER.format(check=check), "in_ptr0:l in_ptr1:f out_ptr0:f xnumel:n XBLOCK:c")
     _, gather, atomic = k.kernel.accesses
-    assert sorted(set(points(k, gather, xnumel=6))) == sorted({x + 8 * t for x in range(6) for t in range(50)})
+    assert sorted(set(points(k, gather, xnumel=6))) == sorted(
+        {x + 8 * t for x in range(6) for t in range(50)}
+    )
     (data,) = [v for v in gather.vars if v.kind == "data"]
     assert (data.name, data.extent, data.lo, data.hi) == ("tmp4", None, 0, 49)
     assert atomic.kind == "atomic" and atomic.index == sym("tmp4") and atomic.index_bits == 64
