@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,7 @@ from aoti_lint.analyzer.findings import Counts, Evidence, FileReport, Finding, R
 from aoti_lint.analyzer.program import Loc
 from aoti_lint.analyzer.report import Context, plural, render, shown
 from aoti_lint.analyzer.report.excerpt import excerpt
+from aoti_lint.analyzer.report.progress import Bar
 
 PATH = "c2f.wrapper.cpp"
 LINES = {
@@ -190,6 +192,32 @@ def test_excerpt_of_any_column(line: str, column: int, end: tuple[int, int]) -> 
     assert got.length >= 1
     assert 0 <= got.start < max(len(got.text), 1)
     assert got.start + got.length <= max(len(got.text), 1)
+
+
+class Screen(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def __init__(self, terminal: bool = True) -> None:
+        super().__init__()
+        self.terminal = terminal
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+
+def test_progress_appears_on_a_terminal_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+
+    def drawn(screen: Screen, **options: Any) -> str:
+        with Bar(screen, **options) as bar:
+            bar(3, 8)
+        return screen.getvalue()
+
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", drawn(Screen(), patience=0))
+    assert "checking" in shown and "3/8" in shown and "/s," in shown
+    assert drawn(Screen(), patience=60) == ""
+    assert drawn(Screen(), patience=0, wanted=False) == ""
+    assert drawn(Screen(terminal=False), patience=0) == ""
 
 
 def test_paths_relative_to_the_root() -> None:

@@ -39,16 +39,17 @@ class Bar:
         if self._bar is None:
             self._bar = self._show()
         if self._task is None:
-            self._task = self._bar.add_task("checking", total=total)
-        self._bar.update(self._task, completed=done, total=total)
+            self._task = self._bar.add_task("checking", total=total, rate="")
+        rate = f"{done / (time.monotonic() - self._start):.1f}/s,"
+        self._bar.update(self._task, completed=done, total=total, rate=rate)
 
     def _show(self) -> Progress:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         bar = Progress(
-            TextColumn("checking"), BarColumn(), MofNCompleteColumn(), TextColumn("files,"), TimeRemainingColumn(),
-            TextColumn("left"), console=Console(file=self._stream), transient=True,
+            TextColumn("checking"), BarColumn(), MofNCompleteColumn(), TextColumn("files, {task.fields[rate]}"),
+            TimeRemainingColumn(), TextColumn("left"), console=Console(file=self._stream), transient=True,
         )  # fmt: skip
         bar.start()
         return bar
