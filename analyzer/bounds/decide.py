@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ..expr import FALSE, Cond, Expr
@@ -23,9 +24,15 @@ def index_range(index: Expr, vars: tuple[Var, ...], guard: Cond, ranges: Ranges)
     """The range of ``index`` over all iterations in which ``guard`` holds."""
     key = ("index_range", index, vars, guard)
     if key not in ranges.memo:
-        ranges.memo[key] = _range(solutions(index, vars, guard, ranges), guard, ranges)
-    found: IndexRange = ranges.memo[key]
-    return found
+        found = _range(solutions(index, vars, guard, ranges), guard, ranges)
+        loaded = [v.name for v in vars if v.extent is None and v.name in index.symbols]
+        if loaded and found.exact and not found.empty:
+            hard = _range(solutions(index, vars, guard, ranges, False), guard, ranges)
+            if (hard.min, hard.max, hard.exact) != (found.min, found.max, True):
+                found = replace(found, exact=False, reason=_by_type(loaded))
+        ranges.memo[key] = found
+    out: IndexRange = ranges.memo[key]
+    return out
 
 
 def decide(
@@ -145,6 +152,14 @@ def _decide_numbers(q: Question, undecided: list[Solved], found: IndexRange) -> 
     return Decision("unknown", found, reason=reason or "no witness was found")
 
 
+def _unbounded(names: Iterable[str]) -> str:
+    return f"index loaded from memory is not bounded ({', '.join(sorted(names))})"
+
+
+def _by_type(names: Iterable[str]) -> str:
+    return f"index loaded from memory is bounded by its type only ({', '.join(sorted(names))})"
+
+
 def _doubt(q: Question, undecided: list[Solved]) -> str | None:
     """Why values loaded from memory make a fault uncertain, if they do."""
     data = {v.name for v in q.variables if v.extent is None}
@@ -155,8 +170,7 @@ def _doubt(q: Question, undecided: list[Solved]) -> str | None:
     for typed, s in ((s, h) for s in undecided for h in hard):
         for soft, end in ((typed.low, s.low), (typed.high, s.high)):
             if end.value is None:
-                how = "not bounded" if soft.value is None else "bounded by its type only"
-                return f"index loaded from memory is {how} ({', '.join(sorted(in_index))})"
+                return _unbounded(in_index) if soft.value is None else _by_type(in_index)
     for s in hard:
         for name, (lo, hi) in s.piece.box.items():
             if name in s.piece.data and name not in s.piece.index.symbols and (lo is None) != (hi is None):

@@ -45,7 +45,10 @@ def pieces(
             None if v.hi is None or not typed else const(v.hi),
         )
     guard = without_opaque(guard, TRUE)
-    p = Piece(index, box, (), (), ranges, frozenset(data))
+    p = Piece(index, box, (guard,), (), ranges, frozenset(data))
+    if data and (simpler := simplify(p)) is not None:  # before checked operations become variables
+        p = simpler
+        guard = Cond.join("and", p.guards)
     atoms = _checked_atoms(guard, p)
     if atoms:
         new: dict[Atom, Expr] = {}
@@ -55,7 +58,7 @@ def pieces(
             new[op], box[name] = sym(name), ends
             data.add(name)
         names = tuple((f"@{i}", op) for i, op in enumerate(atoms))
-        p = replace(p, index=index.replace(new), data=frozenset(data), atoms=names)
+        p = replace(p, index=p.index.replace(new), data=frozenset(data), atoms=names)
         guard = guard.replace(new)
     out: list[Piece] = []
     for conj in _disjuncts(guard):
