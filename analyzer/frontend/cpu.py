@@ -30,8 +30,11 @@ _KERNEL = re.compile(
     r'extern\s+"C"\s*(?:__declspec\(\w+\)\s*|inline\s+|static\s+)*void\s+'
     r"(?:__attribute__\s*\(\([^()]*\)\)\s*|[A-Z][A-Z_0-9]*\s+)*(\w+)\s*\("
 )
+_BODY = re.compile(r"[^;{]*([;{])")
+_LINE = re.compile(r"[^\n]+")
 _PARALLEL_LOOP = re.compile(r"#[ \t]*pragma omp (?:parallel )?for\b([^\n]*)\n(?:\s*#[^\n]*\n)*\s*(?=for\b)")
-_CALLED = re.compile(r"(?<![\w.:>&])([a-z]\w*)\(")
+_CALLED = re.compile(r"(?<![\w.:>&])(?!tmp\d)([a-z]\w*)\(")
+_DECLARED = re.compile(r"(?!return\b|else\b)\w[\w:<>,*&]*[ \t]+(?!tmp\d)([a-z]\w*)\(")
 _WIDTH = re.compile(r"Vectorized<float>::loadu\([^;\n]*, (?:static_cast<int64_t>\()?(\d+)\)?\)")
 _ISA = (("avx512", 64), ("AVX512", 64), ("avx2", 32), ("AVX2", 32))
 
@@ -60,7 +63,7 @@ class _File:
     def __init__(self, source: Text, vector_bytes: int | None) -> None:
         self.source = source
         self.vector_bytes = vector_bytes
-        blanked = _NOISE.sub(lambda m: " " * len(m.group()), source.text)
+        blanked = _NOISE.sub(_blank, _only_kernels(source.text))
         self.names = [m.group(1) for m in _KERNEL.finditer(source.text)]
         self.known = _known_names()
         self.unit = Unit(Text(source.path, blanked, source.first_line), _PRELUDE, _declarations(blanked))
@@ -82,16 +85,12 @@ class _File:
                 kernel = self._kernel(name, cursor, helpers)
                 if kernel is not None:
                     out[name] = kernel
-        for m in _KERNEL.finditer(self.source.text):
-            if m.group(1) not in out and self._has_body(m.end()):
+        for m in _definitions(self.source.text):
+            if m.group(1) not in out:
                 loc = self.source.loc(m.start(), m.end())
                 reason = (m.group(1), loc)
                 out[m.group(1)] = Kernel(m.group(1), "cpp", (), (), loc, (reason,))
         return out
-
-    def _has_body(self, start: int) -> bool:
-        m = re.compile(r"[^;{]*([;{])").match(self.source.text, start)
-        return m is not None and m.group(1) == "{"
 
     def _kernel(self, name: str, cursor: Any, helpers: dict[str, list[Any]]) -> Kernel | None:
         start, end = self.unit.extent(cursor)
@@ -158,6 +157,25 @@ class _File:
         return make
 
 
+def _definitions(text: str) -> list[re.Match[str]]:
+    """Where kernels with a body begin."""
+    return [m for m in _KERNEL.finditer(text) if (e := _BODY.match(text, m.end())) and e.group(1) == "{"]
+
+
+def _only_kernels(text: str) -> str:
+    """Text around the kernels blanked: a wrapper in the same file is read by another frontend."""
+    found = _definitions(text)
+    if not found:
+        return text
+    start = max(text.rfind("#include", 0, found[0].start()), 0)
+    end = text.find("\n}", found[-1].end()) + 2
+    return _LINE.sub(_blank, text[:start]) + text[start : end if end > 1 else len(text)]
+
+
+def _blank(m: re.Match[str]) -> str:
+    return " " * len(m.group())
+
+
 def _template_parameter(text: str) -> tuple[str, str]:
     """(name, default) of ``bool prefetch=false``."""
     head, _, default = text.partition("=")
@@ -214,15 +232,6 @@ _KEYWORDS = frozenset(("if", "for", "while", "switch", "return", "sizeof", "alig
 
 def _declarations(text: str) -> str:
     """Declarations of functions that are called but declared nowhere: special functions on numbers."""
-    called = set(_CALLED.findall(text)) - _known_names() - _KEYWORDS
-    names = sorted(n for n in called if not re.fullmatch(r"tmp\d+", n) and not _defined(n, text))
+    declared = set(_DECLARED.findall(text)) | _known_names() | _KEYWORDS
+    names = sorted(set(_CALLED.findall(text)) - declared)
     return "".join(f"template <class... A> float {n}(A&&...);\n" for n in names)
-
-
-def _defined(name: str, text: str) -> bool:
-    return (
-        re.search(
-            rf"(?:[\w>*&]\s+[*&]?{name}\s*\([^;()]*(?:\([^()]*\)[^;()]*)*\)\s*\{{)|(?:auto {name} =)", text
-        )
-        is not None
-    )

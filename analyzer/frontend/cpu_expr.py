@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ..expr import Cond, Expr, const, where
+from ..expr import Cond, Expr, const, maximum, where
 from . import cpu_real as real
 from .cpu_real import Real
 from .cpu_state import Guard, State
@@ -143,7 +143,7 @@ class Evaluator(State):
         if op in _COMPARISONS:
             c = real.compared(op, a, b)
             return Flag(c if c is not None else self.unknown_cond(node, self.deps_of(a) | self.deps_of(b)))
-        return real.binary(op, a, b) or self.mixture([a, b])
+        return real.binary(op, a, b, lambda e: self.nonneg(e - 1)) or self.mixture([a, b])
 
     def _pointer(self, op: str, a: Value, b: Value, node: Node) -> Value:
         if op == "+" and isinstance(b, Ptr):
@@ -246,7 +246,8 @@ class Evaluator(State):
 
     def whole(self, v: Real, mode: str) -> Expr:
         if mode == "trunc" and self.nonneg(v.num):
-            mode = "floor"
+            found = real.whole(v, "floor", self.extents())
+            return found if isinstance(found, Expr) else self.bounded(maximum(0, found[0]), found[1])
         found = real.whole(v, mode, self.extents())
         return found if isinstance(found, Expr) else self.bounded(*found)
 

@@ -93,8 +93,9 @@ class Flow(Calls):
         return v if type_ == "auto" else self.convert(v, type_)
 
     def _is_array(self, node: Node) -> bool:
-        text = self.source.text[node.start : node.end]
-        return re.search(rf"\b{re.escape(node.value)}\s*\[", text) is not None and "=" not in text
+        text = self.source.text
+        after = text.find(node.value, node.start + len(node.type)) + len(node.value)
+        return text[after : after + 1] == "[" and text.find("=", after, node.end) < 0
 
     def _decls(self, node: Node) -> Cond:
         type_ = node.kids[0].type

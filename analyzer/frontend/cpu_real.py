@@ -67,15 +67,18 @@ def cast(r: Real, double: bool) -> Real:
     return Real(r.num, r.den, exact, double, ("cast", double, r.tree))
 
 
-def binary(op: str, a: Real, b: Real) -> Real | None:
-    """Sum, difference, product or quotient; None when the fraction can't be kept."""
+def binary(op: str, a: Real, b: Real, positive: Callable[[Expr], bool] | None = None) -> Real | None:
+    """Sum, difference, product or quotient; None when the fraction can't be kept.
+
+    A divisor must be known to be greater than 0; ``positive`` may know more than its shape tells.
+    """
     double = a.double or b.double
     if op in ("+", "-"):
         num = a.num * b.den + b.num * a.den if op == "+" else a.num * b.den - b.num * a.den
         den = a.den * b.den
     elif op == "*":
         num, den = a.num * b.num, a.den * b.den
-    elif op == "/" and _positive(b.num):
+    elif op == "/" and (_positive(b.num) or (positive is not None and positive(b.num))):
         num, den = a.num * b.den, a.den * b.num
     else:
         return None

@@ -117,7 +117,8 @@ class State:
     def bounded(self, low: Expr, high: Expr) -> Expr:
         """A new symbol for an integer between two expressions."""
         deps = self.deps_of(Int(low)) | self.deps_of(Int(high))
-        e = self.fresh(None, deps, varying=LANE in deps)
+        lo, hi = self.interval(low)[0], self.interval(high)[1]
+        e = self.fresh(None, deps, varying=LANE in deps, lo=lo, hi=hi)
         (name,) = e.symbols
         fact = Cond.of("ge", e - low) & Cond.of("ge", high - e)
         self._data[name] = replace(self._data[name], fact=fact)
@@ -193,7 +194,7 @@ class State:
             key = (s, name, number)
             if key not in self._moved:
                 deps = (datum.deps - {name}) | number.symbols
-                e = self.fresh(None, deps, label=datum.label, varying=LANE in deps)
+                e = self.fresh(None, deps, label=datum.label, varying=LANE in deps, lo=datum.lo, hi=datum.hi)
                 (new,) = e.symbols
                 self._data[new] = replace(self._data[new], fact=datum.fact.substitute({name: number, s: e}))
                 self._moved[key] = new
