@@ -17,7 +17,8 @@ class Storage:
     """A block of memory. ``capacity`` in elements of ``dtype``; None when it is not known, with ``reason``.
 
     ``copy``: the packed copy a runtime made of a view; ``of`` is the tensor it was copied from, as the
-    wrapper meant it.  ``joined``: either of several storages, after a branch.
+    wrapper meant it.  ``joined``: either of several storages, after a branch.  ``guessed``: the wrapper does not
+    state ``dtype``.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Storage:
     device: str = "cpu"
     reason: str = ""
     parts: tuple[Storage, ...] = ()
+    guessed: bool = False
 
     def elements(self, dtype: str | None) -> Expr | None:
         """Capacity in elements of another dtype."""

@@ -95,13 +95,18 @@ class Replay:
         else:
             reason = "the wrapper does not state the sizes of this input"
         storage = self._new(
-            Storage(i.name, "input", capacity, dtype, i.loc, device=self.program.device, reason=reason or "")
-        )
+            Storage(
+                i.name, "input", capacity, dtype, i.loc, device=self.program.device, reason=reason or "",
+                guessed=i.dtype is None,
+            )
+        )  # fmt: skip
         self.bind(i.name, Tensor(i.name, storage, ZERO, dtype, sizes, strides, i.loc), i.loc)
 
     def _constant(self, name: str, row: Constant | None, loc: Loc) -> None:
         if row is None:
-            storage = self._new(Storage(name, "unknown", None, "float32", loc, reason="not in the constants table"))
+            storage = self._new(
+                Storage(name, "unknown", None, "float32", loc, reason="not in the constants table", guessed=True)
+            )
             self.bind(name, Tensor(name, storage, ZERO, "float32", None, None, loc), loc)
             return
         from .expr import const
@@ -205,7 +210,7 @@ class Replay:
 
     def _lost(self, name: str, base: str, loc: Loc) -> None:
         storage = self._new(
-            Storage(self._display(name), "unknown", None, "float32", loc, reason=f"{base} is not known")
+            Storage(self._display(name), "unknown", None, "float32", loc, reason=f"{base} is not known", guessed=True)
         )
         self.bind(name, Tensor(self._display(name), storage, ZERO, "float32", None, None, loc, base), loc)
 
@@ -324,6 +329,7 @@ class Replay:
             Storage(
                 label, "result", capacity, dtype, e.loc, device=self.program.device,
                 reason="" if sizes is not None else f"the layout of the result of {e.op} is not stated",
+                guessed=not (stated and stated.dtype) and (guess is None or any(_guessed(a) for a in args)),
             )
         )  # fmt: skip
         tensor = Tensor(label, storage, ZERO, dtype, sizes, strides, e.loc, meant_strides=meant)
@@ -370,6 +376,7 @@ class Replay:
                 head.storage.name if same else name, "joined", head.storage.capacity if same else None, head.dtype, at,
                 device=head.storage.device, reason="" if same else "differs between branches",
                 parts=tuple(dict.fromkeys(t.storage for t in tensors)),
+                guessed=any(t.storage.guessed for t in tensors),
             )
         )  # fmt: skip
         joined = Tensor(
@@ -377,3 +384,7 @@ class Replay:
             head.base, head.meant_strides, head.view,
         )  # fmt: skip
         return Slot("live", joined, at)
+
+
+def _guessed(argument: object) -> bool:
+    return isinstance(argument, Tensor) and argument.storage.guessed
