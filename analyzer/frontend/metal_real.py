@@ -61,12 +61,11 @@ class Reals:
         return cpu_real.from_int(sym(name), False)
 
     def binary(self, op: str, a: Real, b: Real) -> Real | None:
-        if op == "/" and self.ranges.positive(b.num) is not True:
-            # By zero the result is no number, whatever the index made of it.
-            b = replace(b, num=maximum(b.num, 1))
         r = cpu_real.binary(op, a, b)
         if r is None and op == "/":
-            r = Real(a.num * b.den, a.den * b.num, False, False, ("/", False, a.tree, b.tree))
+            # A size minus one may be nothing; the quotient is then no number, whatever the index made of it.
+            den = b.num if self.ranges.positive(b.num) is True else maximum(b.num, 1)
+            r = Real(a.num * b.den, a.den * den, False, False, ("/", False, a.tree, b.tree))
         return r and replace(r, exact=a.exact and b.exact and self._exact(r.num, r.den))
 
     def extreme(self, name: str, a: Real, b: Real) -> Real:
@@ -81,11 +80,10 @@ class Reals:
 
     def whole(self, r: Real, mode: str) -> Expr:
         """The integer after ``trunc``, ``floor``, ``ceil`` or ``round``."""
-        if mode == "trunc" and self.ranges.nonneg(r.num) is True:
-            mode = "floor"
-        return self._whole(r, mode).substitute(self._leaves)
+        least = 0 if mode == "trunc" and self.ranges.nonneg(r.num) is True else None
+        return self._whole(r, "floor" if least == 0 else mode, least).substitute(self._leaves)
 
-    def _whole(self, r: Real, mode: str) -> Expr:
+    def _whole(self, r: Real, mode: str, least: int | None) -> Expr:
         if r.exact:
             exact = cpu_real.whole(r, mode, {})
             if isinstance(exact, Expr):
@@ -95,6 +93,8 @@ class Reals:
         found = cpu_real.whole(r, mode, tried)
         if isinstance(found, tuple):
             low, high = found
+            if least is not None:
+                low = maximum(low, least)
             return minimum(high, low + self.noise(0, 1))
         if not open_:
             return found
