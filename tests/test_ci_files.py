@@ -86,7 +86,7 @@ def test_action_reports_and_fails(runner: Runner) -> None:
     assert done.returncode == 1, done.stderr
     assert outputs == {"sarif-file": "aoti-lint.sarif", "exit-code": "1"}
     assert "error[AL202]: kernel-write-out-of-bounds" in done.stdout
-    assert "::error file=m.wrapper.cpp,line=49," in done.stdout
+    assert "::error file=m.wrapper.cpp,line=100," in done.stdout
     assert json.loads((runner.folder / "aoti-lint.sarif").read_text())["runs"][0]["results"]
 
 
@@ -163,7 +163,7 @@ def test_problem_matcher_reads_quiet_output(tmp_path: Path) -> None:
                 found.append(
                     (match[pattern["file"]], match[pattern["line"]], severity, match[pattern["code"]])
                 )
-    assert ("m.wrapper.cpp", "49", "error", "AL202") in found
+    assert ("m.wrapper.cpp", "100", "error", "AL202") in found
     assert ("m.wrapper.cpp", "3", "notice", "AL504") in found
     assert len(found) == len(out.splitlines()) - 2 + 1
 
