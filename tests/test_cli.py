@@ -65,7 +65,7 @@ def test_check_finds_the_fault_and_its_numbers(call: Call) -> None:
     (file,) = json.loads(got.out)["files"]
     assert (file["path"], file["device"], file["runtime"]["name"]) == ("m.wrapper.cpp", "mps", METAL)
     (finding,) = file["findings"]
-    assert (finding["kernel"], finding["parameter"], finding["launch_line"]) == ("mps_lib_0", "out_ptr0", 113)
+    assert (finding["kernel"], finding["parameter"], finding["launch_line"]) == ("mps_lib_0", "out_ptr0", 112)
     evidence = finding["evidence"]
     assert (evidence["min"], evidence["max"], evidence["available"]) == (0, 507, 256)
     witness = evidence["witness"]
@@ -319,8 +319,8 @@ def test_runtimes(call: Call) -> None:
 def test_kernels(call: Call) -> None:
     rows = json.loads(call("kernels", "m.wrapper.cpp", "-f", "json").out)["rows"]
     assert [(r["kernel"], r["parameter"], r["launch_line"], r["capacity"]) for r in rows[:2]] == [
-        ("mps_lib_0", "out_ptr0", 113, 256),
-        ("mps_lib_0", "in_ptr0", 113, 256),
+        ("mps_lib_0", "out_ptr0", 112, 256),
+        ("mps_lib_0", "in_ptr0", 112, 256),
     ]
     assert len(rows) == 6
     assert rows[0]["writes"] == {"min": 0, "max": 507} and rows[0]["reads"] is None

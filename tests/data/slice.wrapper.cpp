@@ -98,7 +98,6 @@ void AOTInductorModel::run_impl(
     RAIIAtenTensorHandle buf1(buf1_handle);
     static constexpr int64_t int_array_2[] = {1L, 4L, 8L, 8L};
     auto buf0 = wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(buf1, 4, int_array_2, int_array_1, 0L));  // alias
-    // Topologically Sorted Source Nodes: [cat], Original ATen: [aten.cat]
     auto mps_lib_0_lambda_0 = [&](AOTIMetalKernelFunctionHandle handle) {
         aoti_torch_mps_start_encoding(handle);
         aoti_torch_mps_set_arg_tensor(handle, 0, buf0);
@@ -112,7 +111,6 @@ void AOTInductorModel::run_impl(
     std::function<void(AOTIMetalKernelFunctionHandle)> mps_lib_0_func_wrapper_0 = mps_lib_0_lambda_0;
     aoti_torch_mps_run_command_block(get_mps_lib_0_handle(), aoti_torch_mps_shared_callback, &mps_lib_0_func_wrapper_0);
     buf0.reset();
-    // Topologically Sorted Source Nodes: [add, cat], Original ATen: [aten.add, aten.cat]
     auto mps_lib_1_lambda_1 = [&](AOTIMetalKernelFunctionHandle handle) {
         aoti_torch_mps_start_encoding(handle);
         aoti_torch_mps_set_arg_tensor(handle, 0, buf1);
