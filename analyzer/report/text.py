@@ -117,7 +117,7 @@ def _groups(findings: list[Finding]) -> list[list[Finding]]:
 
 def _others(findings: list[Finding], context: Context) -> list[Line]:
     first = findings[0]
-    places = ", ".join(str(f.loc.line) for f in findings)
+    places = ", ".join(dict.fromkeys(str(f.loc.line) for f in findings))
     text = f"and {len(findings)} more like it, at lines {places} (--verbose shows each)"
     return [[(f"{first.severity}[{first.code}]", _STYLE[first.severity]), (f": {text}", "")], []]
 
