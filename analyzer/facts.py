@@ -57,6 +57,8 @@ class CallFact:
 
 @dataclass(frozen=True, slots=True)
 class AssertFact:
+    """What the wrapper states about a tensor; sizes that are fixed are put into ``event``."""
+
     seq: int
     event: Assert
     tensor: Tensor

@@ -7,6 +7,7 @@ The replay keeps, for every handle, the tensor it is bound to and whether it is 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from .expr import ZERO, Expr
 from .facts import (
@@ -183,9 +184,11 @@ class Replay:
                     self._display(e.result), "copy", outcome.capacity, dtype, e.loc, of, source.storage.device
                 )
             )
+        takes_over = e.how == "pool" or e.note == "reuse"
         tensor = Tensor(
             self._display(e.result), storage, offset, dtype, sizes, carried, e.loc, source.label or source.base,
             meant, True, outcome.binding != "storage" or (source.second_buffer and outcome.kind != "copy"),
+            e.result if takes_over else source.member,
         )  # fmt: skip
         self.facts.append(ViewFact(self.seq, e, outcome, source, tensor))
         self.bind(e.result, tensor, e.loc, raw=e.result.endswith(("_handle", "_restrided")))
@@ -197,7 +200,7 @@ class Replay:
     def _renamed(self, t: Tensor, name: str) -> Tensor:
         return Tensor(
             self._display(name), t.storage, t.offset, t.dtype, t.sizes, t.strides, t.loc, t.base, t.meant_strides,
-            t.view, t.second_buffer,
+            t.view, t.second_buffer, t.member,
         )  # fmt: skip
 
     def _view_of_unknown(self, e: View, source: Tensor) -> None:
@@ -233,12 +236,19 @@ class Replay:
             return
         if slot.owner is not None and slot.raw:
             self.facts.append(
-                StateFact(self.seq, "double-release", e.handle, f"owned by {e.result}", e.loc, slot.at, slot.tensor)
+                StateFact(self.seq, "double-release", e.result, e.handle, e.loc, slot.at, slot.tensor)
             )
         tensor = self.use(e.handle, e.loc, "take")
         self.bind(e.result, None if tensor is None else self._renamed(tensor, e.result), e.loc)
+        self._name_view(e)
         if e.handle != e.result:
             self.slots[e.handle] = Slot("live", slot.tensor, e.loc, owner=e.result, raw=True)
+
+    def _name_view(self, e: Own) -> None:
+        """A view made through a raw handle is known by the name of the handle's owner."""
+        last = self.facts[-1] if self.facts else None
+        if isinstance(last, ViewFact) and last.event.result == e.handle:
+            self.facts[-1] = replace(last, tensor=self._renamed(last.tensor, e.result))
 
     def _on_reset(self, e: Reset) -> None:
         slot = self.slots.get(e.name)
@@ -264,7 +274,8 @@ class Replay:
     def _on_assert(self, e: Assert) -> None:
         tensor = self.use(e.name, e.loc, "assert")
         if tensor is not None:
-            self.facts.append(AssertFact(self.seq, e, tensor))
+            stated = replace(e, sizes=self.subs(e.sizes), strides=self.subs(e.strides))
+            self.facts.append(AssertFact(self.seq, stated, tensor))
 
     def _on_check(self, e: Check) -> None:
         """Checks hold for the whole run and are part of ``ranges`` already."""

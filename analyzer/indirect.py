@@ -1,0 +1,33 @@
+"""Indices that come out of memory and that nothing bounds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .bounds import index_range
+from .facts import Verdict
+from .ranges import Ranges
+
+#: What float rounding adds to an index is bounded where it is introduced and is no loaded value.
+_NOISE = "rounding"
+
+
+def unchecked(v: Verdict, ranges: Ranges) -> tuple[str, ...]:
+    """Loaded values in the index of an undecided access that no check bounds, by the kernel's own names.
+
+    The range of their type does not count as a bound.
+    """
+    if v.decision.status != "unknown" or v.index is None:
+        return ()
+    loaded = {
+        x.name
+        for x in v.vars
+        if x.kind == "data" and x.name in v.index.symbols and not x.name.startswith(_NOISE)
+    }
+    if not loaded:
+        return ()
+    bare = tuple(replace(x, lo=None, hi=None) if x.name in loaded else x for x in v.vars)
+    found = index_range(v.index, bare, v.guard, ranges)
+    if found.empty or (found.min is not None and found.max is not None):
+        return ()
+    return tuple(sorted(loaded))
