@@ -124,6 +124,7 @@ def _output(t: Table) -> model.OutputFacts:
     facts = model.OutputFacts(
         source=t.text("source", ""),
         duplicates=t.text("duplicates", "unknown", ("ok", "double-release", "unknown")),
+        copied=t.flag("copied", False),
         rules=_rules(t, ("ok", "reject")),
     )
     t.done()

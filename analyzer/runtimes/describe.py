@@ -24,6 +24,7 @@ def describe(profile: Profile) -> list[Row]:
         ("view: strides carried", view.carry, view.source),
         ("clone: strides", profile.clone_facts.layout, profile.clone_facts.source),
         ("output: one handle twice", out.duplicates, out.source),
+        ("output: handed over", "as a copy" if out.copied else "as it is", out.source),
     ]
     for subject, section, otherwise in (
         ("allocation", alloc, "ok"),

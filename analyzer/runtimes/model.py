@@ -100,10 +100,11 @@ class CloneFacts:
 @dataclass(frozen=True, slots=True)
 class OutputFacts:
     """What the caller can be given. ``duplicates``: one handle in two places (``ok``, ``double-release``,
-    ``unknown``)."""
+    ``unknown``). ``copied``: the caller gets a copy, never memory the model goes on using."""
 
     source: str
     duplicates: str
+    copied: bool
     rules: tuple[Rule, ...]
 
 
