@@ -61,6 +61,8 @@ class Tensor:
     meant_strides: tuple[Expr, ...] | None = None
     view: bool = False
     second_buffer: bool = False
+    #: The pool member or reused buffer this tensor belongs to: the view that took the memory over.
+    member: str = ""
 
     @property
     def label(self) -> str | None:

@@ -228,7 +228,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A kernel launch: ``tensors`` binds pointer parameters, ``scalars`` binds scalars and grid symbols."""
+    """A kernel launch: ``tensors`` binds pointer parameters, ``scalars`` binds scalars and grid symbols.
+
+    ``empty_grid_launches``: nothing skips the launch when its grid is empty.
+    """
 
     kernel: str
     tensors: tuple[tuple[str, str], ...]
@@ -237,6 +240,7 @@ class Launch:
     arg_locs: tuple[tuple[str, Loc], ...] = ()
     source_nodes: tuple[str, ...] = ()
     reason: str | None = None
+    empty_grid_launches: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .bounds import index_range
 from .bounds.model import IndexRange
-from .expr import Expr, maximum, minimum
+from .expr import Expr, const, evaluate, maximum, minimum
 from .facts import LaunchFact, Verdict
 from .memory import start_of
 from .ranges import Ranges
@@ -54,11 +55,14 @@ def plain(e: Expr | None) -> int | str | None:
 
 
 def ends(
-    verdicts: list[Verdict], ranges: Ranges, start: Expr | None = None
+    verdicts: list[Verdict],
+    ranges: Ranges,
+    start: Expr | None = None,
+    at: Mapping[str, int] | None = None,
 ) -> dict[str, int | str | None] | None:
     """Smallest and largest index of several accesses, counted from ``start`` elements before the pointer.
 
-    None when none of them touches anything.
+    An end that is no polynomial is given at the sizes ``at``. None when no access touches anything.
     """
     found: list[IndexRange] = []
     for v in verdicts:
@@ -77,7 +81,13 @@ def ends(
     hi = None if None in his else maximum(*(x for x in his if x is not None))
     if start is not None:
         lo, hi = (None if x is None else x + start for x in (lo, hi))
-    return {"min": plain(lo), "max": plain(hi)}
+    return {"min": plain(_at(lo, at)), "max": plain(_at(hi, at))}
+
+
+def _at(e: Expr | None, sizes: Mapping[str, int] | None) -> Expr | None:
+    if e is None or not sizes or all(isinstance(a, str) for a in e.atoms()) or not e.symbols <= sizes.keys():
+        return e
+    return const(int(evaluate(e, sizes)))
 
 
 def _verdict(verdicts: list[Verdict], fact: LaunchFact) -> dict[str, str | None]:

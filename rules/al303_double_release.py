@@ -17,9 +17,9 @@ def check(analysis: Analysis) -> Iterator[Finding]:
     for fact in analysis.facts(StateFact):
         if fact.kind == "double-release":
             yield RULE.finding(
-                f"the raw handle {fact.name} is {fact.use}, but it has an owner already: both will free it",
+                f"{fact.name} takes {fact.use}, but that raw handle has an owner already: both will free it",
                 fact.loc, related=[Related("the first owner takes it here", fact.since)],
-                storage=fact.tensor.storage.root.name if fact.tensor else None, tensor=fact.name.removesuffix("_handle"),
+                storage=fact.tensor.storage.root.name if fact.tensor else None, tensor=fact.name,
             )  # fmt: skip
     if analysis.profile.output_facts.duplicates != "double-release":
         return

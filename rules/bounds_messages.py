@@ -68,7 +68,8 @@ def _why_copied(analysis: Analysis, tensor: object) -> Related:
 
 
 def _evidence(analysis: Analysis, v: Verdict, verdicts: list[Verdict]) -> Evidence:
-    span = ends(verdicts, analysis.ranges, v.start) or {}
+    sizes = {k: x for k, x in (v.decision.witness or {}).items() if k in analysis.ranges.bounds}
+    span = ends(verdicts, analysis.ranges, v.start, at=sizes) or {}
     return Evidence(
         access=common.access_word(v.access.kind), min=span.get("min"), max=span.get("max"),
         available=common.number(v.capacity), witness=common.with_names(v, v.decision.witness),

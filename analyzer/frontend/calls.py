@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..expr import Expr, ZERO, const, sym
@@ -313,7 +314,9 @@ def triton_launch(r: Reader, node: Node) -> None:
     if launcher.grid is not None:
         bound.update(extra)
         extra += [(f"grid.{i}", g.substitute(bound)) for i, g in enumerate(launcher.grid)]
-    r.emit(_launch(r, launcher.kernel.name, tensors, scalars + extra, locs, node, launcher.reason))
+    locs.append(("grid", launcher.grid_loc))
+    launch = _launch(r, launcher.kernel.name, tensors, scalars + extra, locs, node, launcher.reason)
+    r.emit(replace(launch, empty_grid_launches=not launcher.returns_when_empty))
 
 
 def metal_launch(r: Reader, library: str, body: Node, node: Node) -> None:

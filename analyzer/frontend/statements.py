@@ -322,11 +322,19 @@ class Reader:
             self.scope.define(name, Text_(self.text(init)))
         elif inner.kind == "call" and inner.value in ("get", "c_to_arrayref_tensor") and self._arrayref_input(name, node):
             pass
+        elif init.kind in ("construct", "call", "cast") and (
+            "RAIIAtenTensorHandle" in (str(init.value), init.type) and isinstance(v := self._held(inner), Handle)
+        ):
+            self.scope.define(name, Handle(name))
+            self.emit(Own(name, v.name, self.loc(node)))
         elif inner.kind == "name" and isinstance(v := self.value(inner.value), Handle):
             self.scope.define(name, Handle(name))
             self.emit(View(name, v.name, None, None, sym("0") * 0, "alias", self.loc(node), "="))
         else:
             self._scalar(node, name, init)
+
+    def _held(self, node: Node) -> Value:
+        return self.value(node.value) if node.kind == "name" else None
 
     def _scalar(self, node: Node, name: str, init: Node) -> None:
         """``int64_t s77 = x_size[0]``: a size that names a symbol, or any integer expression."""

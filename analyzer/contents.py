@@ -1,0 +1,369 @@
+"""What storages hold over the sequence of events, at concrete sizes.
+
+For every storage an array says which elements have been written.  Reads of elements nobody wrote, reads of
+packed copies that are older than their parent, and reads of a slot that another tensor has taken over are
+collected.  Where an effect is not known exactly (data-dependent stores, ops that are not known), the storage
+counts as written: nothing is claimed about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from .elements import Elements, elements, normal, point_at
+from .expr import evaluate
+from .facts import AllocFact, CallFact, Fact, LaunchFact, OutputFact, UnmodelledFact, Verdict, ViewFact
+from .memory import Storage, Tensor
+from .ops import base_name, writes
+from .ranges import Ranges
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .analysis import Analysis, Body
+
+#: Largest storage whose contents are tracked, elements.
+MAX_ELEMENTS = 1 << 26
+#: Sizes tried for dynamic wrappers.
+SAMPLES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A use of elements that do not hold what the program means.
+
+    ``first``/``last`` are elements of the storage (of its own dtype) that are concerned.  ``partial`` is the
+    launch that should have written them: it covers only part of the tensor it was given.  ``other`` is the
+    event that took the memory over (clobbered) or wrote the parent (stale).
+    """
+
+    kind: Literal["unwritten", "stale", "clobbered"]
+    use: Fact
+    tensor: Tensor
+    access: Verdict | None
+    first: int
+    last: int
+    capacity: int
+    sizes: dict[str, int]
+    witness: dict[str, int] | None
+    partial: LaunchFact | None = None
+    other: Fact | None = None
+    certain: bool = True
+
+
+@dataclass(slots=True)
+class _State:
+    """Contents of one storage: ``written`` (None: everything counts as written)."""
+
+    size: int
+    written: np.ndarray | None
+    writer: np.ndarray | None = None
+    stale: np.ndarray | None = None
+    origin: np.ndarray | None = None
+    partial: list[tuple[LaunchFact, Tensor]] = field(default_factory=list)
+
+
+def faults(analysis: Analysis) -> list[Fault]:
+    """All faults, each use of a storage reported once; computed once an analysis."""
+    found = analysis.cache.get("contents")
+    if found is None:
+        found = [f for body in analysis.bodies for f in _body(analysis, body)]
+        analysis.cache["contents"] = found
+    return found  # type: ignore[return-value]
+
+
+def _body(analysis: Analysis, body: Body) -> list[Fault]:
+    for env in sizes_to_try(analysis.ranges):
+        found = _Simulation(body, env).run()
+        if found:
+            return found
+    return []
+
+
+def sizes_to_try(ranges: Ranges) -> list[dict[str, int]]:
+    """A few small admitted sizes; the smallest first."""
+    names = sorted(ranges.bounds)
+    out: list[dict[str, int]] = []
+    for step in (0, 1, 3, 7):
+        env = {}
+        for n in names:
+            lo, hi = ranges.bounds[n]
+            value = max(lo if lo is not None else 0, 0) + step
+            env[n] = value if hi is None else min(value, hi)
+        if env not in out and all(evaluate(f, env) >= 0 for f in ranges.facts if f.symbols <= env.keys()):
+            out.append(env)
+    return out[:SAMPLES]
+
+
+class _Simulation:
+    def __init__(self, body: Body, env: Mapping[str, int]) -> None:
+        self.body = body
+        self.env = dict(env)
+        self.states: dict[Storage, _State] = {}
+        self.verdicts: dict[int, list[Verdict]] = {}
+        for v in body.verdicts:
+            self.verdicts.setdefault(id(v.launch), []).append(v)
+        self.members: dict[str, int] = {}
+        self.owners: list[Fact] = []
+        self.shared = self._shared()
+        self.copies: dict[Storage, list[Storage]] = {}
+        self.found: list[Fault] = []
+        self.said: set[tuple[Storage, str]] = set()
+
+    def run(self) -> list[Fault]:
+        for fact in self.body.facts:
+            handler = getattr(self, f"_on_{type(fact).__name__.lower()}", None)
+            if handler is not None:
+                handler(fact)
+        return self.found
+
+    # -- storages
+    def _shared(self) -> set[Storage]:
+        """Storages that several tensors take over from each other: pools and reused buffers."""
+        out: set[Storage] = set()
+        for f in self.body.facts:
+            if isinstance(f, ViewFact) and (f.event.how == "pool" or f.event.note == "reuse"):
+                out.add(f.source.storage)
+        return out
+
+    def state(self, s: Storage) -> _State | None:
+        if s in self.states:
+            return self.states[s]
+        size = None if s.capacity is None else self._number(s.capacity)
+        if size is None or size > MAX_ELEMENTS or s.kind in ("joined", "unknown"):
+            return None
+        import numpy as np
+
+        written = np.zeros(size, dtype=bool) if s.kind == "allocation" else None
+        state = _State(size, written)
+        if s in self.shared:
+            state.writer = np.full(size, -1, dtype=np.int16)
+        self.states[s] = state
+        return state
+
+    def _number(self, e: object) -> int | None:
+        try:
+            return int(evaluate(e, self.env))  # type: ignore[arg-type]
+        except (KeyError, ZeroDivisionError, ValueError):
+            return None
+
+    def forget(self, s: Storage) -> None:
+        """From here on nothing is claimed about what a storage holds."""
+        for part in (s, *s.parts):
+            state = self.state(part)
+            if state is not None:
+                state.written = state.stale = state.writer = None
+
+    def tensor(self, t: Tensor) -> Elements | None:
+        """The elements of a tensor in its storage, when dtype and layout are known."""
+        if t.sizes is None or t.strides is None or t.dtype != t.storage.dtype:
+            return None
+        sizes = [self._number(x) for x in t.sizes]
+        strides = [self._number(x) for x in t.strides]
+        offset = self._number(t.offset)
+        if offset is None or None in sizes or None in strides:
+            return None
+        box = normal(offset, [(n, s) for n, s in zip(sizes, strides, strict=True) if n is not None and s is not None])
+        return Elements([box] if box is not None else [])
+
+    # -- events
+    def _on_allocfact(self, fact: AllocFact) -> None:
+        self.states.pop(fact.tensor.storage, None)
+
+    def _on_viewfact(self, fact: ViewFact) -> None:
+        if fact.outcome.kind == "copy":
+            self._copy(fact)
+        if fact.tensor.member == fact.event.result:
+            self.members[fact.tensor.member] = len(self.owners)
+            self.owners.append(fact)
+
+    def _copy(self, fact: ViewFact) -> None:
+        """A packed copy holds what the view held when it was made."""
+        import numpy as np
+
+        of = fact.tensor.storage.of
+        copy, parent = self.state(fact.tensor.storage), None if of is None else self.state(of.storage)
+        if of is None or copy is None or parent is None or of.sizes is None or of.meant_strides is None:
+            return
+        sizes = [self._number(x) or 0 for x in of.sizes]
+        strides = [self._number(x) or 0 for x in of.meant_strides]
+        start = self._number(of.offset)
+        if start is None or copy.size == 0:
+            return
+        index = np.zeros(tuple(sizes), dtype=np.int64) + start
+        for axis, (n, s) in enumerate(zip(sizes, strides, strict=True)):
+            shape = [1] * len(sizes)
+            shape[axis] = n
+            index = index + (np.arange(n, dtype=np.int64) * s).reshape(shape)
+        origin = index.reshape(-1)
+        if origin.size != copy.size or (origin.size and (origin.min() < 0 or origin.max() >= parent.size)):
+            return
+        copy.origin = origin
+        copy.written = None if parent.written is None else parent.written[origin]
+        copy.stale = np.zeros(copy.size, dtype=bool)
+        self.copies.setdefault(of.storage, []).append(fact.tensor.storage)
+
+    def _on_launchfact(self, fact: LaunchFact) -> None:
+        if fact.kernel is None or fact.event.reason or fact.kernel.unmodelled:
+            for t in fact.args.values():
+                self.forget(t.storage)
+            return
+        covered: dict[str, list[Elements] | None] = {}
+        for v in self.verdicts.get(id(fact), ()):
+            touched = None if v.index is None else self._touched(v)
+            if v.access.kind != "store":
+                self._read(fact, v.tensor, touched, v)
+            if v.access.kind != "load":
+                if touched is None:
+                    covered[v.param.name] = None
+                    self.forget(v.storage)
+                else:
+                    self._write(fact, v.tensor, touched)
+                    if (known := covered.setdefault(v.param.name, [])) is not None:
+                        known.append(touched)
+        for param, sets in covered.items():
+            if sets is not None:
+                self._note_partial(fact, fact.args[param], sets)
+
+    def _touched(self, v: Verdict) -> Elements | None:
+        """Elements of the storage an access touches; None when not known or not inside it."""
+        assert v.index is not None
+        state = self.state(v.storage)
+        if state is None or (v.param.dtype or v.storage.dtype) != v.storage.dtype:
+            return None
+        guard = v.guard & v.access.used.substitute(v.launch.scalars) if v.access.kind == "load" else v.guard
+        found = elements(v.index, v.vars, guard, self.env)
+        start = self._number(v.start)
+        if found is None or start is None:
+            return None
+        found = found.shifted(start)
+        return found if found.fits(state.size) else None
+
+    def _note_partial(self, fact: LaunchFact, t: Tensor, sets: list[Elements]) -> None:
+        """Remember a launch that leaves part of the tensor it writes untouched."""
+        import numpy as np
+
+        state, whole = self.state(t.storage), self.tensor(t)
+        if state is None or state.written is None or whole is None or not whole.fits(state.size):
+            return
+        mask = np.zeros(state.size, dtype=bool)
+        for e in sets:
+            e.mark(mask)
+        if whole.unset(mask) is not None:
+            state.partial.append((fact, t))
+
+    def _read(self, fact: Fact, t: Tensor, touched: Elements | None, v: Verdict | None) -> None:
+        state = self.state(t.storage)
+        if state is None or touched is None or touched.empty:
+            return
+        certain = v is None or not v.access.used.has_opaque()
+        if state.written is not None:
+            self._report("unwritten", fact, t, touched, state.written, state, v, certain)
+        if state.stale is not None:
+            self._report("stale", fact, t, touched, ~state.stale, state, v, certain)
+        mine = self.members.get(t.member, -1)
+        if state.writer is not None:
+            theirs = state.writer > mine
+            if theirs.any():
+                self._report("clobbered", fact, t, touched, ~theirs, state, v, certain)
+
+    def _report(
+        self,
+        kind: Literal["unwritten", "stale", "clobbered"],
+        fact: Fact,
+        t: Tensor,
+        touched: Elements,
+        good: np.ndarray,
+        state: _State,
+        v: Verdict | None,
+        certain: bool,
+    ) -> None:
+        if (t.storage, kind) in self.said:
+            return
+        missing = touched.unset(good)
+        if missing is None:
+            return
+        self.said.add((t.storage, kind))
+        first, last = missing
+        witness = None
+        if v is not None and v.index is not None:
+            start = self._number(v.start) or 0
+            guard = v.guard & v.access.used.substitute(v.launch.scalars)
+            witness = point_at(v.index, v.vars, guard, self.env, first - start)
+        other = None
+        if kind == "clobbered" and state.writer is not None:
+            other = self.owners[int(state.writer[first])]
+        partial = next((f for f, w in state.partial if self._holds(w, first)), None)
+        self.found.append(
+            Fault(kind, fact, t, v, first, last, state.size, self.env, witness, partial, other, certain)
+        )
+
+    def _holds(self, t: Tensor, element: int) -> bool:
+        import numpy as np
+
+        state, whole = self.state(t.storage), self.tensor(t)
+        if state is None or whole is None or not whole.fits(state.size):
+            return False
+        mask = np.ones(state.size, dtype=bool)
+        mask[element] = False
+        return whole.unset(mask) is not None
+
+    def _write(self, fact: Fact, t: Tensor, touched: Elements) -> None:
+        state = self.state(t.storage)
+        if state is None:
+            return
+        if state.written is not None:
+            touched.mark(state.written)
+        if state.stale is not None:
+            touched.mark(state.stale, False)
+        if state.writer is not None:
+            touched.mark(state.writer, self.members.get(t.member, -1))
+        for copy in self.copies.get(t.storage, ()):
+            self._parent_written(copy, touched, state.size)
+
+    def _parent_written(self, copy: Storage, touched: Elements, size: int) -> None:
+        import numpy as np
+
+        state = self.states.get(copy)
+        if state is None or state.stale is None or state.origin is None:
+            return
+        mask = np.zeros(size, dtype=bool)
+        touched.mark(mask)
+        state.stale |= mask[state.origin]
+
+    def _on_callfact(self, fact: CallFact) -> None:
+        name = base_name(fact.event.op)
+        if name in ("new_uninitialized_tensor", "unmodelled"):
+            return
+        targets = writes(fact.event.op, fact.args)
+        if targets is None:
+            for t in fact.operands:
+                self.forget(t.storage)
+            return
+        whole_write = name.endswith("_out") and not name.startswith(("scatter", "index_put"))
+        fills = whole_write or name in ("copy_", "zero_", "fill_") or name.startswith("rand")
+        for t in fact.operands:
+            if not (fills and any(t is w for w in targets)) or sum(o is t for o in fact.operands) > 1:
+                self._read(fact, t, self._inside(t), None)
+        for t in targets:
+            inside = self._inside(t)
+            if inside is None:
+                self.forget(t.storage)
+            else:
+                self._write(fact, t, inside)
+
+    def _inside(self, t: Tensor) -> Elements | None:
+        state, whole = self.state(t.storage), self.tensor(t)
+        return whole if state is not None and whole is not None and whole.fits(state.size) else None
+
+    def _on_outputfact(self, fact: OutputFact) -> None:
+        if fact.tensor is not None:
+            self._read(fact, fact.tensor, self._inside(fact.tensor), None)
+
+    def _on_unmodelledfact(self, fact: UnmodelledFact) -> None:
+        for t in fact.tensors:
+            self.forget(t.storage)
+
+
