@@ -445,3 +445,15 @@ def test_small_types_bound_what_is_loaded() -> None:
     }
     assert sorted(points(plain, **ranges)) == list(range(256))
     assert sorted(points(narrowed, **ranges)) == list(range(-128, 128))
+
+
+@pytest.mark.parametrize("cut", range(90, 320, 23))
+def test_broken_text_is_reported(cut: int) -> None:
+    kernel = (
+        f"kernel void generated_kernel(device float* out_ptr0, constant float* in_ptr0, {ONE_D}) {{\n"
+        "  int x0 = (xindex) % (7);\n  auto tmp0 = in_ptr0[x0 + 3];\n  auto tmp1 = tmp0 * 2.0;\n"
+        "  if (x0 < 3) { out_ptr0[x0] = static_cast<float>(tmp1); }\n  out_ptr0[7] = tmp1;\n}"
+    )
+    assert cut < len(kernel)
+    k = find_kernels(f'const char* mps_lib_0_source = (R"MTL(\n{kernel[:cut]}\n)MTL");', "w.cpp")["mps_lib_0"]
+    assert k.unmodelled

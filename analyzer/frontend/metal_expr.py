@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..expr import TRUE, Cond, Expr, const, floordiv, maximum, minimum, mod
 from .cpu_real import magnitude, negate
 from .cxx import Node
-from .metal_real import Reals
+from .metal_real import Reals, literal
 from .metal_record import REDUCTION_INDEX, Record
 from .metal_values import INTEGERS, Arithmetic, Value, common_type, integer, merged
 
@@ -81,7 +81,7 @@ class Expressions:
         return integer(n.value, "int" if -(1 << 31) <= n.value < 1 << 31 else "long")
 
     def _float(self, n: Node) -> Value:
-        return Value("float", real=self.reals.literal(n.value))
+        return Value("float", real=literal(n.value))
 
     def _name(self, n: Node) -> Value:
         v = self.r.env.get(n.value)

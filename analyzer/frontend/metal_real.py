@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from math import prod
 
 from ..expr import Cond, Expr, compare, const, maximum, minimum, sym, where
@@ -37,18 +38,6 @@ class Reals:
         self.noise = noise
         self._leaves: dict[str, Expr] = {}
         self._names: dict[Expr, str] = {}
-
-    def literal(self, text: str) -> Real | None:
-        try:
-            printed = Fraction(text.rstrip("fFhH"))
-        except ValueError:
-            return None
-        rounded = cpu_real.constant(float(printed), False)
-        simple = printed.limit_denominator(_LARGEST_DENOMINATOR)
-        if rounded is None or cpu_real.constant(float(simple), False) != rounded:
-            return rounded
-        num, den = const(simple.numerator), const(simple.denominator)
-        return replace(rounded, num=num, den=den, exact=self._exact(num, den))
 
     def of_integer(self, e: Expr) -> Real:
         if e.value is not None:
@@ -116,10 +105,30 @@ class Reals:
         return extents, open_
 
     def _exact(self, num: Expr, den: Expr) -> bool:
-        d = den.value
-        if d is None or d & (d - 1):
+        if not _power_of_two(den):
             return False
         lo, hi = self.ranges.interval(num)
         if lo is not None and hi is not None:
             return lo > -_MANTISSA and hi < _MANTISSA
         return all(abs(c) <= _SMALL_FACTOR for m, c in num.terms.items() if m)
+
+
+@lru_cache(maxsize=1024)
+def literal(text: str) -> Real | None:
+    """A float literal; None for what is no finite number."""
+    try:
+        printed = Fraction(text.rstrip("fFhH"))
+        rounded = cpu_real.constant(float(printed), False)
+    except (ValueError, OverflowError):
+        return None
+    simple = printed.limit_denominator(_LARGEST_DENOMINATOR)
+    if rounded is None or cpu_real.constant(float(simple), False) != rounded:
+        return rounded
+    num, den = const(simple.numerator), const(simple.denominator)
+    exact = _power_of_two(den) and abs(simple.numerator) < _MANTISSA
+    return replace(rounded, num=num, den=den, exact=exact)
+
+
+def _power_of_two(e: Expr) -> bool:
+    n = e.value
+    return n is not None and n > 0 and n & (n - 1) == 0

@@ -81,7 +81,7 @@ class Record:
         if not self.elements:
             return
         text = self.source.text
-        body = text.index("{")
+        body = text.find("{")
         mention = re.compile(rf"//[^\n]*|/\*.*?\*/|\b(?:{'|'.join(self.elements)})\b", re.S)
         spans = sorted(self.seen)
         for m in mention.finditer(text, body):

@@ -82,10 +82,10 @@ def _bind_one(piece: str, r: Record, text: str, body: Node | None) -> tuple[str 
 
 def _position(r: Record, name: str, type_: str, family: str, text: str, body: Node | None) -> None:
     """Grid variables of a position; those of the position in the group only where the kernel uses them."""
-    used = set(re.findall(rf"\b{name}\b(?:\.(\w))?", text[text.index("{") :]))
+    used = set(re.findall(rf"\b{name}\b(?:\.(\w))?", text.partition("{")[2]))
     if family == "group" and not used:
         return
-    sizes = int(type_[-1]) if type_[-1] in "234" else 1
+    sizes = int(type_[-1]) if type_[-1:] in ("2", "3", "4") else 1
     aliases = _aliases(name, body)
     for i in range(min(sizes, 3)):
         place = f"{name}.{'xyz'[i]}" if sizes > 1 else name
