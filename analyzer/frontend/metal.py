@@ -54,27 +54,36 @@ _CACHE: dict[str, Kernel] = {}
 
 
 def _lower_all(texts: Iterable[str]) -> dict[str, Kernel]:
-    """Lower kernel functions given by their texts: one translation unit, a namespace each."""
+    """Lower kernel functions given by their texts."""
     texts = list(texts)
     new = [t for t in texts if t not in _CACHE]
+    whole = [t for t in new if t.count("{") == t.count("}")]
+    _lower_together(whole)
+    for t in new:
+        if t not in _CACHE:  # a text with a bracket too few would swallow what follows it
+            _lower_together([t])
+    return {t: _CACHE[t] for t in texts}
+
+
+def _lower_together(texts: list[str]) -> None:
+    """Lower in one translation unit, in a namespace each: starting libclang costs more than a kernel."""
+    if not texts:
+        return
     pieces: list[str] = []
     bases: list[int] = []
     at = 0
-    for i, t in enumerate(new):
+    for i, t in enumerate(texts):
         head = f"namespace k{i} {{ "
         pieces += [head, blank_attributes(t), "\n}\n"]
         bases.append(at + len(head))
         at += sum(map(len, pieces[-3:]))
-    unit = Unit(Text("", "".join(pieces)), "prelude_metal.hpp") if new else None
-    if unit is not None:
-        bodies = [(unit.extent(c)[0], unit.body(c)) for _, c in unit.functions()]
-        errors = unit.diagnostics()
-        for i, t in enumerate(new):
-            base, end = bases[i], bases[i] + len(t)
-            body = next((b for start, b in bodies if base <= start < end), None)
-            wrong = [(o - base, m) for o, m in errors if base <= o < end]
-            _CACHE[t] = _lower(t, base, body, wrong)
-    return {t: _CACHE[t] for t in texts}
+    unit = Unit(Text("", "".join(pieces)), "prelude_metal.hpp")
+    bodies = [(unit.extent(c)[0], unit.body(c)) for _, c in unit.functions()]
+    errors = unit.diagnostics()
+    for t, base, end in zip(texts, bases, [*bases[1:], at], strict=True):
+        body = next((b for start, b in bodies if base <= start < end), None)
+        wrong = [(min(o - base, len(t)), m) for o, m in errors if base <= o <= end]
+        _CACHE[t] = _lower(t, base, body, wrong)
 
 
 def _lower(text: str, base: int, body: Node | None, errors: Iterable[tuple[int, str]]) -> Kernel:
