@@ -286,6 +286,8 @@ def select(state: State, c: Bool, a: Value, b: Value, node: ast.AST) -> Value:
     if isinstance(a, Num) != isinstance(b, Num):
         a, b = (_whole(as_int(v) if isinstance(v, Bool) else v) for v in (a, b))
     if isinstance(a, Num) and isinstance(b, Num):
+        if cond.has_opaque() and a.expr != b.expr:
+            return _either(state, c, a, b, node)
         return _num(state, node, _choice(cond, a.expr, b.expr), max(a.bits, b.bits), c, a, b)
     if isinstance(a, Bool) and isinstance(b, Bool):
         return _bool(state, (cond & a.cond) | (~cond & b.cond), c, a, b)
@@ -298,6 +300,16 @@ def select(state: State, c: Bool, a: Value, b: Value, node: ast.AST) -> Value:
     if isinstance(a, Ptr) or isinstance(b, Ptr):
         raise Unsupported(f"one of two pointers: {ast.unparse(node)}")
     return unknown(c, a, b, dtype=next((v.dtype for v in (a, b) if isinstance(v, Real)), None))
+
+
+def _either(state: State, c: Bool, a: Num, b: Num, node: ast.AST) -> Num:
+    """One of two integers, by a condition on data that is not followed."""
+    both = unknown(c, a, b)
+    ranges = state.ranges(both.shape)
+    (al, ah), (bl, bh) = ranges.interval(a.expr), ranges.interval(b.expr)
+    lo = None if al is None or bl is None else min(al, bl)
+    hi = None if ah is None or bh is None else max(ah, bh)
+    return replace(state.data(node, "choice", both, lo, hi), bits=max(a.bits, b.bits))
 
 
 def _choice(cond: Cond, a: Expr, b: Expr) -> Expr:

@@ -145,6 +145,7 @@ class Reader(Evaluator):
             try:
                 out[name] = select(self.state, c, x, y, node)
             except Unsupported:
+                self.state.use([x, y])
                 out[name] = Real()
         return out
 
@@ -290,7 +291,9 @@ class Reader(Evaluator):
             self.env, self.returns, self.base, self.state.calls, self.label = saved
 
     def _give_up(self, node: ast.AST, why: Unsupported) -> None:
-        """Note a node that was not understood, when it may touch memory."""
+        """Note a node that was not understood, when it may touch memory; it may use whatever it names."""
+        named = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        self.state.use(v for k, v in self.env.items() if k in named)
         if self._touches_memory(node):
             self.state.note(f"{ast.unparse(node)[:200]} ({why})", node)
 

@@ -6,8 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from ..expr import ONE, TRUE, ZERO, floordiv, maximum, mod, sym
-from ..program import ITEMSIZE
+from ..expr import ONE, TRUE, ZERO, Expr, floordiv, maximum, mod, sym
 from . import triton_float as floats
 from . import triton_memory as memory
 from .triton_arith import as_bool, as_float, as_num, binary, cast, extreme, move, select, unknown
@@ -16,7 +15,6 @@ from .triton_state import State
 from .triton_values import (
     NONE,
     POINTERS,
-    TL_DTYPES,
     BlockPtr,
     Bool,
     DType,
@@ -116,20 +114,20 @@ def call_function(name: str, c: Call) -> Value:
 # -- shapes -------------------------------------------------------------------------------------
 
 
-def _program_id(c: Call) -> Value:
+def _grid_dimension(c: Call) -> int:
     k = c.int_at(0, "axis")
     if k is None or not 0 <= k < 3:
-        raise Unsupported("program_id of a computed axis")
-    e = c.state.program_id(k)
+        raise Unsupported("a computed grid dimension")
+    return k
+
+
+def _program_id(c: Call) -> Value:
+    e = c.state.program_id(_grid_dimension(c))
     return Num(expr=e, deps=e.symbols)
 
 
 def _num_programs(c: Call) -> Value:
-    k = c.int_at(0, "axis")
-    if k is None or not 0 <= k < 3:
-        raise Unsupported("num_programs of a computed axis")
-    one = c.state.grid is not None and c.state.grid[k] == ONE
-    return number(1) if one else Num(expr=sym(f"grid.{k}"))
+    return Num(expr=c.state.programs_along(_grid_dimension(c)))
 
 
 def _arange(c: Call) -> Value:
@@ -257,17 +255,17 @@ def _cdiv(c: Call) -> Value:
 
 def _floor_division(c: Call) -> Value:
     a, b = c.num(0), c.num(1)
-    return replace(unknown_num(a, b), expr=floordiv(a.expr, b.expr))
+    return _whole(floordiv(a.expr, b.expr), a, b)
 
 
 def _remainder(c: Call) -> Value:
     a, b = c.num(0), c.num(1)
-    return replace(unknown_num(a, b), expr=mod(a.expr, b.expr))
+    return _whole(mod(a.expr, b.expr), a, b)
 
 
-def unknown_num(a: Num, b: Num) -> Num:
+def _whole(e: Expr, a: Num, b: Num) -> Num:
     like = unknown(a, b)
-    return Num(expr=ZERO, shape=like.shape, deps=like.deps, feeds=like.feeds, bits=max(a.bits, b.bits))
+    return Num(expr=e, shape=like.shape, deps=like.deps, feeds=like.feeds, bits=max(a.bits, b.bits))
 
 
 def _abs(c: Call) -> Value:
@@ -295,8 +293,8 @@ def _to(c: Call) -> Value:
 
 def _float(c: Call) -> Value:
     v = c.get(0)
-    if isinstance(v, Static) and isinstance(v.obj, str):
-        return Real(fn=floats.constant(float(v.obj)))
+    if isinstance(v, Static) and v.obj in ("inf", "-inf", "nan"):
+        return Real(fn=floats.constant(float(str(v.obj))))
     return unknown(v, fn=as_float(v))
 
 
@@ -393,9 +391,3 @@ _HANDLERS: dict[str, Handler] = {
     "maximum": lambda c: extreme(c.state, True, c.get(0), c.get(1), c.node),
     "minimum": lambda c: extreme(c.state, False, c.get(0), c.get(1), c.node),
 }  # fmt: skip
-
-
-def dtype_named(attr: str) -> DType | None:
-    """``tl.int64`` and the like."""
-    name = TL_DTYPES.get(attr, attr)
-    return DType(name) if name in ITEMSIZE else None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..expr import FALSE, ONE, TRUE, Cond, Expr
 from . import triton_float as floats
 from .triton_arith import as_bool, as_num, binary, comparison, extreme, move, negate, select, unknown
-from .triton_calls import Call, call_function, dtype_named
+from .triton_calls import Call, call_function
 from .triton_memory import Names, element_dtype
 from .triton_state import State
 from .triton_values import (
@@ -23,6 +23,7 @@ from .triton_values import (
     Unsupported,
     Value,
     axis,
+    dtype_named,
     number,
 )
 

@@ -46,7 +46,7 @@ def load(
     state.use([ptr, cond])
     _record(state, "load", ptr, cond, node, text, names, None, load_id)
     value = unknown(ptr, cond, *([other] if other is not NONE else []))
-    value = replace(value, feeds={load_id: (TRUE, True)})
+    value = replace(value, feeds={**other.feeds, load_id: (TRUE, True)})
     dtype = element_dtype(state, ptr)
     if ptr.base != ZERO or (dtype is not None and ptr.size != ITEMSIZE[dtype]):
         return value  # read through a pointer of another type

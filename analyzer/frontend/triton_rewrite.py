@@ -165,7 +165,10 @@ def simplify(draft: Draft) -> Draft:
     guard = _reduced(draft.guard, bounds)
     for n in draft.vars:
         lo, hi = _stated_range(guard, sym(n))
-        bounds[n] = _pick(max, lo, bounds[n][0]), _pick(min, hi, bounds[n][1])
+        low, high = _pick(max, lo, bounds[n][0]), _pick(min, hi, bounds[n][1])
+        if low is not None and high is not None and low > high:
+            return replace(draft, guard=FALSE)
+        bounds[n] = low, high
     ranges = Ranges(bounds, guard.conjuncts())
     return replace(
         draft,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
@@ -153,7 +153,7 @@ class State:
         for name, v in self.vars.items():
             yield name, variable_interval(v)
         for i, n in enumerate(reversed(shape)):
-            yield axis(i), (0, None if n.value is None else n.value - 1)
+            yield axis(i), (0, None if n.value is None else max(n.value - 1, 0))
 
     def on_data(self, symbols: Iterable[str]) -> bool:
         """Whether any of the symbols is a loaded value."""
@@ -202,7 +202,3 @@ def variable_interval(v: VarInfo) -> Interval:
         return v.lo, v.hi
     n = v.extent.value if v.extent is not None else None
     return 0, None if n is None else max(n - 1, 0)
-
-
-def renamed(e: Expr, names: Mapping[str, str]) -> Expr:
-    return e.substitute({a: sym(b) for a, b in names.items()})

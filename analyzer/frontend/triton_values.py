@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..expr import ONE, TRUE, ZERO, Cond, Expr, sym, where
+from ..program import ITEMSIZE
 
 if TYPE_CHECKING:
     from .triton_float import FloatFn
@@ -136,6 +137,12 @@ POINTERS = (Ptr, BlockPtr, Descriptor)
 def axis(k: int) -> str:
     """The symbol of the block axis that is ``k``-th from the right."""
     return f"@{k}"
+
+
+def dtype_named(attr: str) -> DType | None:
+    """``tl.int64`` and the like."""
+    name = TL_DTYPES.get(attr, attr)
+    return DType(name) if name in ITEMSIZE else None
 
 
 def is_axis(name: str) -> bool:
