@@ -8,16 +8,17 @@ from .expr import Expr
 from .memory import Storage, Tensor
 from .program import ITEMSIZE
 from .ranges import Ranges
-from .runtimes.predicates import extent, has_negative
+from .runtimes.predicates import extent, has_negative, numel, self_overlapping
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Bytes ``start`` to ``end`` (excluded) of a storage."""
+    """Bytes ``start`` to ``end`` (excluded) of a storage. ``dense``: every byte in between belongs to it."""
 
     storage: Storage
     start: Expr
     end: Expr
+    dense: bool
 
 
 def itemsize(dtype: str) -> int:
@@ -30,19 +31,32 @@ def region(tensor: Tensor, ranges: Ranges) -> Region | None:
     strides = tensor.meant_strides if tensor.meant_strides is not None else tensor.strides
     if tensor.sizes is None or strides is None or has_negative(strides, ranges) is not False:
         return None
-    size = itemsize(tensor.dtype)
+    size, count = itemsize(tensor.dtype), extent(tensor.sizes, strides, ranges)
     start = tensor.offset * size
-    return Region(tensor.storage, start, start + extent(tensor.sizes, strides, ranges) * size)
+    dense = ranges.equal(count, numel(tensor.sizes)) is True and self_overlapping(tensor.sizes, strides, ranges) is False
+    return Region(tensor.storage, start, start + count * size, dense)
 
 
-def apart(a: Region | None, b: Region | None, ranges: Ranges) -> bool | None:
-    """True: no byte in common, whatever the size; False: some for every size; None: neither is known."""
-    if a is None or b is None:
-        return None
+def apart(a: Region, b: Region, ranges: Ranges) -> bool | None:
+    """True: no byte in common, whatever the size; None: neither this nor :func:`share` is known."""
     if a.storage is not b.storage:
         return True if a.storage.root is not b.storage.root else None
-    first, second = ranges.nonneg(b.start - a.end), ranges.nonneg(a.start - b.end)
-    if first is True or second is True:
+    before, after = ranges.nonneg(b.start - a.end), ranges.nonneg(a.start - b.end)
+    if before is True or after is True:
         return True
-    empty = ranges.positive(a.end - a.start) is not True or ranges.positive(b.end - b.start) is not True
-    return False if first is False and second is False and not empty else None
+    return False if share(a, b, ranges) else None
+
+
+def share(a: Region, b: Region, ranges: Ranges) -> bool:
+    """Whether an end of one certainly lies in the other, which has no gaps. Layouts that interleave don't."""
+
+    def inside(byte: Expr, whole: Region) -> bool:
+        return ranges.nonneg(byte - whole.start) is True and ranges.positive(whole.end - byte) is True
+
+    if a.storage is not b.storage:
+        return False
+    return any(
+        whole.dense and ranges.positive(part.end - part.start) is True and inside(byte, whole)
+        for whole, part in ((a, b), (b, a))
+        for byte in (part.start, part.end - 1)
+    )

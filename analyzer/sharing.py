@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from .copies import writers
 from .facts import OutputFact
 from .memory import Tensor
-from .regions import apart, region
+from .regions import Region, region, share
 
 if TYPE_CHECKING:
     from .analysis import Analysis, Body
@@ -35,18 +35,18 @@ def shared_outputs(analysis: Analysis) -> Iterator[Shared]:
 
 
 def _of_body(analysis: Analysis, body: Body) -> Iterator[Shared]:
-    earlier: list[tuple[OutputFact, Tensor]] = []
+    earlier: list[tuple[OutputFact, Region]] = []
     for fact in body.facts:
         if not isinstance(fact, OutputFact) or fact.tensor is None:
             continue
-        tensor = fact.tensor
+        tensor, here = fact.tensor, region(fact.tensor, analysis.ranges)
+        overlapped = None
+        if here is not None:
+            overlapped = next((f for f, r in earlier if share(here, r, analysis.ranges)), None)
+            earlier.append((fact, here))
         if tensor.storage.kind == "constant":
             yield Shared(fact, tensor, "constant")
         elif tensor.storage.kind == "input" and not writers(body, tensor.storage):
             yield Shared(fact, tensor, "input")
-        here = region(tensor, analysis.ranges)
-        for other, t in earlier:
-            if apart(here, region(t, analysis.ranges), analysis.ranges) is False:
-                yield Shared(fact, tensor, "output", other)
-                break
-        earlier.append((fact, tensor))
+        elif overlapped is not None:
+            yield Shared(fact, tensor, "output", overlapped)
