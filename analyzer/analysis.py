@@ -22,11 +22,12 @@ F = TypeVar("F")
 
 @dataclass(slots=True)
 class Body:
-    """The replay of one function."""
+    """The replay of one function. ``loops``: ranges of ``Fact.seq`` that run any number of times."""
 
     name: str
     facts: list[Fact]
     storages: list[Storage]
+    loops: list[tuple[int, int]]
     verdicts: list[Verdict]
 
 
@@ -64,7 +65,7 @@ def analyze(program: Program, profile: Profile, sizes: Mapping[str, Interval] | 
     bodies = []
     for f in program.functions:
         replay = Replay(program, f, profile, ranges, fixed)
-        bodies.append(Body(f.name, replay.facts, replay.storages, []))
+        bodies.append(Body(f.name, replay.facts, replay.storages, replay.loops, []))
     analysis = Analysis(program, profile, ranges, symbols, bodies)
     decisions: dict[object, Decision] = {}
     for body in bodies:

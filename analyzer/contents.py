@@ -9,7 +9,7 @@ counts as written: nothing is claimed about it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from .elements import Elements, elements, normal, point_at
@@ -36,7 +36,9 @@ class Fault:
 
     ``first``/``last`` are elements of the storage (of its own dtype) that are concerned.  ``partial`` is the
     launch that should have written them: it covers only part of the tensor it was given.  ``other`` is the
-    event that took the memory over (clobbered) or wrote the parent (stale).
+    event that took the memory over (clobbered) or wrote the parent (stale).  ``certain`` is False where the
+    value may be discarded: a kernel that copies out of a buffer nothing was ever written to (padding does
+    that), a select that depends on data, a launch whose grid is empty at a size of zero.
     """
 
     kind: Literal["unwritten", "stale", "clobbered"]
@@ -63,6 +65,7 @@ class _State:
     stale: np.ndarray | None = None
     origin: np.ndarray | None = None
     partial: list[tuple[LaunchFact, Tensor]] = field(default_factory=list)
+    begun: bool = False
 
 
 def faults(analysis: Analysis) -> list[Fault]:
@@ -77,20 +80,24 @@ def faults(analysis: Analysis) -> list[Fault]:
 def _body(analysis: Analysis, body: Body) -> list[Fault]:
     for env in sizes_to_try(analysis.ranges):
         found = _Simulation(body, env).run()
+        if 0 in env.values():  # empty launches write nothing, and what they leave is rarely looked at
+            found = [replace(f, certain=False) for f in found]
         if found:
             return found
     return []
 
 
 def sizes_to_try(ranges: Ranges) -> list[dict[str, int]]:
-    """A few small admitted sizes; the smallest first."""
+    """A few small admitted sizes, none of them zero at first."""
     names = sorted(ranges.bounds)
     out: list[dict[str, int]] = []
-    for step in (0, 1, 3, 7):
+    for step in (None, 0, 1, 3):
         env = {}
         for n in names:
             lo, hi = ranges.bounds[n]
-            value = max(lo if lo is not None else 0, 0) + step
+            value = max(lo or 0, 1) + 1 if step is None else max(lo or 0, 0) + step
+            if step is None and lo is not None and lo >= 2:
+                value = lo
             env[n] = value if hi is None else min(value, hi)
         if env not in out and all(evaluate(f, env) >= 0 for f in ranges.facts if f.symbols <= env.keys()):
             out.append(env)
@@ -100,6 +107,7 @@ def sizes_to_try(ranges: Ranges) -> list[dict[str, int]]:
 class _Simulation:
     def __init__(self, body: Body, env: Mapping[str, int]) -> None:
         self.body = body
+        self.looping = False
         self.env = dict(env)
         self.states: dict[Storage, _State] = {}
         self.verdicts: dict[int, list[Verdict]] = {}
@@ -114,6 +122,7 @@ class _Simulation:
 
     def run(self) -> list[Fault]:
         for fact in self.body.facts:
+            self.looping = any(a <= fact.seq < b for a, b in self.body.loops)
             handler = getattr(self, f"_on_{type(fact).__name__.lower()}", None)
             if handler is not None:
                 handler(fact)
@@ -258,7 +267,7 @@ class _Simulation:
         state = self.state(t.storage)
         if state is None or touched is None or touched.empty:
             return
-        certain = v is None or not v.access.used.has_opaque()
+        certain = v is None or (state.begun and not v.access.used.has_opaque())
         if state.written is not None:
             self._report("unwritten", fact, t, touched, state.written, state, v, certain)
         if state.stale is not None:
@@ -314,6 +323,10 @@ class _Simulation:
         state = self.state(t.storage)
         if state is None:
             return
+        if self.looping:  # which iteration writes what is not followed
+            self.forget(t.storage)
+            return
+        state.begun = True
         if state.written is not None:
             touched.mark(state.written)
         if state.stale is not None:

@@ -37,6 +37,7 @@ class Replay:
         self.fixed = dict(sizes)
         self.facts: list[Fact] = []
         self.storages: list[Storage] = []
+        self.loops: list[tuple[int, int]] = []
         self.slots: dict[str, Slot] = {}
         self._asserts: dict[str, list[Assert]] = {}
         self._collect_asserts(function.events)
@@ -361,7 +362,9 @@ class Replay:
 
     def _on_loop(self, e: Loop) -> None:
         before = {n: Slot(s.state, s.tensor, s.at, s.owner, s.raw) for n, s in self.slots.items()}
+        first = self.seq
         self.run(e.body)
+        self.loops.append((first, self.seq))
         after = self.slots
         self.slots = {
             n: self._join(n, [old, after[n]] if n in after else [old], old, e.loc) for n, old in before.items()

@@ -25,7 +25,7 @@ def check(analysis: Analysis) -> Iterator[Finding]:
                 analysis, RULE, fault,
                 f"{kernel} leaves elements {fault.first} to {fault.last} of {fault.tensor.storage.name} "
                 f"unwritten, and they are used later",
-                at=fault.partial,
+                at=fault.partial, severity=None if fault.certain else "warning",
             )  # fmt: skip
     for fact in analysis.facts(LaunchFact):
         if fact.event.empty_grid_launches:
