@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -48,9 +49,11 @@ class KernelText:
 def read_kernel(launcher: LauncherText, python: PythonText) -> KernelText:
     """Parse the Python source of a launcher. Raises Unsupported when it holds no kernel."""
     try:
-        module = ast.parse(python.source)
-    except SyntaxError as e:
-        raise Unsupported(f"the Triton source does not parse: {e.msg}") from e
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # of the user's text, and of no use to them here
+            module = ast.parse(python.source)
+    except (SyntaxError, ValueError) as e:
+        raise Unsupported(f"the Triton source does not parse: {e}") from e
     functions = {n.name: n for n in module.body if isinstance(n, ast.FunctionDef)}
     fn = _kernel_function(functions.values(), launcher.name)
     meta = decorator_metadata(fn) or {}
