@@ -46,6 +46,9 @@ class Op:
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Op, (self.kind, self.args, self.cond)  # another process hashes names differently
+
     def __repr__(self) -> str:
         if self._text is None:
             self._text = render_atom(self)
@@ -63,8 +66,8 @@ Atom: TypeAlias = "str | Op"
 Mono: TypeAlias = "tuple[Atom, ...]"
 
 
-def _key(atom: Atom) -> tuple[int, str]:
-    return (0, atom) if isinstance(atom, str) else (1, repr(atom))
+def _key(atom: Atom) -> tuple[int, str, str]:
+    return (0, atom, "") if isinstance(atom, str) else (1, repr(atom), atom.kind)
 
 
 class Expr:
@@ -89,6 +92,9 @@ class Expr:
         if self._hash is None:
             self._hash = hash(frozenset(self.terms.items()))
         return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Expr, (self.terms,)
 
     def __repr__(self) -> str:
         return render(self)
@@ -510,6 +516,9 @@ class Cond:
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Cond, (self.kind, self.expr, self.args, self.truth, self.name, self.negated)
 
     def __repr__(self) -> str:
         return render_cond(self)

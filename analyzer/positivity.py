@@ -19,22 +19,26 @@ if TYPE_CHECKING:
 Terms: TypeAlias = "dict[Mono, int]"
 
 #: Cancellations in a row, and tried in all, before a proof is given up.
-DEPTH, STEPS = 7, 300
+DEPTH, STEPS = 7, 400
 #: Alternatives of ``min``, ``max`` and ``?:`` nested in one proof.
-CASES = 4
+CASES = 3
 #: Atoms whose facts are used.
-ATOMS = 16
+ATOMS = 12
 
 
-def prove(e: Expr, ranges: Ranges, extra: tuple[Expr, ...] = (), cases: int = CASES) -> bool:
-    """Whether ``e >= 0`` follows from the bounds and facts of ``ranges`` and from ``extra``."""
-    if _cancel(e, ranges, extra):
+def prove(e: Expr, ranges: Ranges) -> bool:
+    """Whether ``e >= 0`` follows from the bounds and facts of ``ranges``."""
+    return _prove(e, ranges, (), CASES, [STEPS])
+
+
+def _prove(e: Expr, ranges: Ranges, extra: tuple[Expr, ...], cases: int, steps: list[int]) -> bool:
+    if _cancel(e, ranges, extra, steps):
         return True
     choice = next((a for a in sorted_ops(e) if a.kind in ("min", "max", "where")), None)
-    if choice is None or cases == 0:
+    if choice is None or cases == 0 or steps[0] <= 0:
         return False
     return all(
-        prove(e.replace({choice: value}), ranges, (*extra, *facts), cases - 1)
+        _prove(e.replace({choice: value}), ranges, (*extra, *facts), cases - 1, steps)
         for value, facts in _alternatives(choice)
     )
 
@@ -62,13 +66,12 @@ def inequalities(c: Cond) -> tuple[Expr, ...]:
     return {"ge": (c.expr,), "eq": (c.expr, -c.expr)}.get(c.kind, ())
 
 
-def _cancel(e: Expr, ranges: Ranges, extra: tuple[Expr, ...]) -> bool:
+def _cancel(e: Expr, ranges: Ranges, extra: tuple[Expr, ...], steps: list[int]) -> bool:
     facts, lows = _knowledge(e, ranges, extra)
     start = _shifted(e, lows)
     shifted = [f for f in (_shifted(f, lows) for f in facts) if any(c < 0 for c in f.values())]
     free = {a for a, lo in lows.items() if lo is None}
     seen: set[frozenset[tuple[Mono, int]]] = set()
-    steps = [STEPS]
 
     def search(terms: Terms, depth: int) -> bool:
         bad = [m for m, c in terms.items() if c < 0 or (free and not free.isdisjoint(m))]
@@ -197,7 +200,13 @@ def _facts_of(op: Op, ranges: Ranges) -> Iterator[Expr]:
 
 
 def _pair(p: Op, q: Op, ranges: Ranges) -> Iterator[Expr]:
-    """Bounds of the difference of two quotients by the same divisor."""
+    """Bounds of the difference of two quotients by the same divisor; what quotient and remainder make up."""
+    if {p.kind, q.kind} == {"floordiv", "mod"} and p.args == q.args:
+        a, b = p.args
+        quotient, rest = (p, q) if p.kind == "floordiv" else (q, p)
+        whole = a - b * Expr({(quotient,): 1}) - Expr({(rest,): 1})
+        yield whole
+        yield -whole
     if p is q or p.kind != "floordiv" or q.kind != "floordiv" or p.args[1] != q.args[1]:
         return
     b = p.args[1]

@@ -14,6 +14,9 @@ from .positivity import inequalities, prove
 
 Interval = tuple[int | None, int | None]
 
+#: Proofs within proofs.
+NESTED = 2
+
 
 class Ranges:
     """Ranges of symbols. A symbol that is not listed is any integer."""
@@ -28,6 +31,7 @@ class Ranges:
         self.memo: dict[Hashable, Any] = {}
         self._cache: dict[Expr, bool | None] = {}
         self._interval_cache: dict[Expr, Interval] = {}
+        self._depth = 0
 
     def with_bounds(self, extra: Mapping[str, Interval], facts: Iterable[Cond] = ()) -> Ranges:
         return Ranges({**self.bounds, **extra}, (*self.checks, *facts))
@@ -165,13 +169,17 @@ class Ranges:
             result = True
         elif hi is not None and hi < 0:
             result = False
+        elif self._depth == NESTED:
+            return None  # a proof about a part of a part: only what is plain to see
         else:
             self._cache[e] = None  # proofs about the parts of e may come back to it
+            self._depth += 1
             seen = self._signs(e)
             if False not in seen and prove(e, self):
                 result = True
             elif True not in seen and prove(-e - 1, self):
                 result = False
+            self._depth -= 1
         self._cache[e] = result
         return result
 

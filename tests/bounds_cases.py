@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from random import Random
 
 from aoti_lint.analyzer.expr import (
-    TRUE, Cond, Expr, as_expr, compare, const, evaluate, evaluate_cond, floordiv, maximum, minimum, mod,
+    TRUE, Cond, Expr, compare, const, evaluate, evaluate_cond, floordiv, maximum, minimum, mod,
     sym, tdiv, tmod, where,
 )  # fmt: skip
 from aoti_lint.analyzer.program import Var
@@ -228,7 +228,10 @@ def symbolic_loop(r: Random) -> Case:
     vars: tuple[Var, ...] = (Var("x0", steps, "loop"), Var("x1", lanes, "lane"))
     index = r.choice([flat, flat, mod(flat, s0), floordiv(flat, s0) + 2, flat + 1])
     whole = n
-    if r.random() < 0.5:
+    if r.random() < 0.2:  # a triangular loop
+        vars = (Var("x0", n, "grid"), Var("x1", sym("x0") + r.choice([0, 1]), "loop"))
+        index, guard = r.choice([k + lane, n * k + lane, k - lane]), TRUE
+    elif r.random() < 0.5:
         vars, index, whole = (*vars, Var("x2", s1, "grid")), index + n * sym("x2"), n * s1
     ranges, envs = sized(r)
     return Case(index, vars, guard, const(0), capacity(r, whole, whole, whole - 1), ranges, envs)
@@ -239,18 +242,17 @@ def symbolic_loop(r: Random) -> Case:
 
 def points(case: Case, env: dict[str, int]) -> list[dict[str, int]]:
     """Every iteration at these sizes; loaded values are taken from their type, or from -14 to 14."""
-    spans = []
+    found = [env]
     for v in case.vars:
-        if v.extent is not None:
-            spans.append(range(max(evaluate(as_expr(v.extent), env), 0)))
-        else:
-            spans.append(range(-14 if v.lo is None else v.lo, (14 if v.hi is None else v.hi) + 1))
-    out = []
-    for values in itertools.product(*spans):
-        at = {**env, **dict(zip((v.name for v in case.vars), values, strict=True))}
-        if evaluate_cond(case.guard, at):
-            out.append(at)
-    return out
+        grown = []
+        for at in found:
+            if v.extent is not None:
+                span = range(max(evaluate(v.extent, at), 0))
+            else:
+                span = range(-14 if v.lo is None else v.lo, (14 if v.hi is None else v.hi) + 1)
+            grown += [{**at, v.name: x} for x in span]
+        found = grown
+    return [at for at in found if evaluate_cond(case.guard, at)]
 
 
 def divides_by_zero(case: Case) -> bool:

@@ -11,6 +11,7 @@ from ..ranges import Ranges
 from .corner import outermost
 from .model import Decision, End, IndexRange
 from .pieces import pieces, without_opaque
+from .simplify import tidy_size
 from .sizes import search
 from .solve import Solved, corners, refine
 from .witness import Question, outside_at
@@ -41,7 +42,8 @@ def decide(
     """The verdict on ``0 <= offset + index < capacity`` for every iteration and every admitted size."""
     key = ("decide", index, vars, guard, offset, capacity)
     if key not in ranges.memo:
-        ranges.memo[key] = _decide(Question(index, vars, guard, offset, capacity), ranges)
+        q = Question(index, vars, guard, tidy_size(offset, ranges), tidy_size(capacity, ranges))
+        ranges.memo[key] = _decide(q, ranges)
     found: Decision = ranges.memo[key]
     return found
 
@@ -110,6 +112,9 @@ def _decide(q: Question, ranges: Ranges) -> Decision:
     unlisted = sorted(n for n in names if n not in ranges.bounds)
     if unlisted:
         return Decision("unknown", found, reason=f"no range is known for {', '.join(unlisted)}")
+    loaded = [v.name for v in q.variables if v.extent is None and v.name in q.index.symbols]
+    if loaded and any(s.low.value is None or s.high.value is None for s in undecided):
+        return Decision("unknown", found, reason=_unbounded(loaded))
     return search(q, undecided, found, names, ranges, lambda at: _decide(at, Ranges()))
 
 

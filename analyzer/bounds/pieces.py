@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ..expr import FALSE, TRUE, ZERO, Atom, Cond, Expr, Op, const, sym
+from ..expr import FALSE, TRUE, ZERO, Atom, Cond, Expr, Op, compare, const, sym
 from ..program import Var
 from ..ranges import Ranges
+from .corner import extreme
 from .model import Ends, Piece
 from .reshape import alternatives, merge, split
-from .simplify import simplify
+from .simplify import simplify, tidy, tidy_size
 from .tighten import tighten
 
 #: More disjuncts or cut-off digits than this stay a guard.
@@ -27,7 +28,7 @@ def without_opaque(c: Cond, value: Cond) -> Cond:
 
 
 def pieces(
-    index: Expr, variables: Iterable[Var], guard: Cond, ranges: Ranges, typed: bool = True
+    index: Expr, variables: Sequence[Var], guard: Cond, ranges: Ranges, typed: bool = True
 ) -> list[Piece]:
     """Pieces that together cover every iteration in which ``guard`` may hold.
 
@@ -37,18 +38,18 @@ def pieces(
     data = set()
     for v in variables:
         if v.extent is not None:
-            box[v.name] = (ZERO, v.extent - 1)
+            box[v.name] = (ZERO, tidy_size(v.extent, ranges) - 1)
             continue
         data.add(v.name)
         box[v.name] = (
             None if v.lo is None or not typed else const(v.lo),
             None if v.hi is None or not typed else const(v.hi),
         )
-    guard = without_opaque(guard, TRUE)
-    p = Piece(index, box, (guard,), (), ranges, frozenset(data))
+    guard = without_opaque(guard, TRUE) & _dependent_extents(variables, box, ranges)
+    p = tidy(Piece(index, box, (guard,), (), ranges, frozenset(data)))
     if data and (simpler := simplify(p)) is not None:  # before checked operations become variables
         p = simpler
-        guard = Cond.join("and", p.guards)
+    guard = Cond.join("and", p.guards)
     atoms = _checked_atoms(guard, p)
     if atoms:
         new: dict[Atom, Expr] = {}
@@ -64,6 +65,19 @@ def pieces(
     for conj in _disjuncts(guard):
         out.extend(_normalised(replace(p, guards=conj.conjuncts()), MAX_PIECES - len(out)))
     return out
+
+
+def _dependent_extents(variables: Sequence[Var], box: dict[str, Ends], ranges: Ranges) -> Cond:
+    """The condition that loops whose extent depends on other variables stay within it; their box gets wider."""
+    conds = []
+    for v in variables:
+        if v.extent is None or box.keys().isdisjoint(v.extent.symbols):
+            continue
+        conds.append(compare("<", sym(v.name), v.extent))
+        others = {n: e for n, e in box.items() if n != v.name}
+        last = extreme(v.extent - 1, True, others, ranges).value
+        box[v.name] = (ZERO, None if last is None or not box.keys().isdisjoint(last.symbols) else last)
+    return Cond.join("and", conds)
 
 
 def _checked_atoms(guard: Cond, p: Piece) -> list[Op]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import gcd
 
 from ..expr import Atom, Cond, Expr, Op, const, exact_div, floordiv, make, maximum, minimum, mod
+from ..ranges import Ranges
 from .corner import extreme, one_quotient
 from .model import Piece
 from .reshape import all_operations
@@ -13,10 +14,35 @@ from .reshape import all_operations
 
 def simplify(p: Piece) -> Piece | None:
     """The piece with simpler operations, or None when none of them is simpler there."""
+    return _replaced(p, all_operations(p))
+
+
+def tidy(p: Piece) -> Piece:
+    """The piece with simpler operations on sizes; the same in all pieces, so they stay alike."""
+    for _ in range(8):
+        simpler = _replaced(p, [op for op in all_operations(p) if p.box.keys().isdisjoint(op.symbols)])
+        if simpler is None:
+            break
+        p = simpler
+    return p
+
+
+def tidy_size(e: Expr, sizes: Ranges) -> Expr:
+    """The same for an expression over sizes."""
+    if all(isinstance(a, str) for a in e.atoms()):
+        return e
+    key = ("tidy", e)
+    if key not in sizes.memo:
+        sizes.memo[key] = tidy(Piece(e, {}, (), (), sizes)).index
+    found: Expr = sizes.memo[key]
+    return found
+
+
+def _replaced(p: Piece, ops: list[Op]) -> Piece | None:
     new: dict[Atom, Expr] = {}
-    for op in all_operations(p):
+    for op in ops:
         simpler = _of_sizes(op, p) if p.box.keys().isdisjoint(op.symbols) else _simpler(op, p)
-        if simpler is not None:
+        if simpler is not None and simpler != Expr({(op,): 1}):
             new[op] = simpler
     if not new:
         return None
@@ -50,7 +76,7 @@ def _division(op: Op, p: Piece) -> Expr | None:
         return make("floordiv" if op.kind == "tdiv" else "mod", (a, b))
     if low is not None and high is not None:
         q = one_quotient(low, high, b, p.sizes)
-        if q is not None:
+        if q is not None and q != floordiv(a, b):
             return q if op.kind == "floordiv" else a - q * b
     for g in _common_factors(a, b, p):
         whole = {m: c for m, c in a.terms.items() if exact_div(Expr({m: c}), g) is not None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..expr import ZERO, Cond, Expr, Op, floordiv
+from ..expr import ZERO, Cond, Expr, Op, const, floordiv
 from ..ranges import Ranges
 from .corner import extreme, outermost
 from .model import Ends, Piece
@@ -44,7 +44,7 @@ def tighten(p: Piece) -> Piece | None:
             sizes=sizes,
         )
         if not changed and not single:
-            return _drop_implied(p)
+            return _drop_implied(replace(p, box=_bound_by_others(p)))
         if not guards:
             return p
 
@@ -73,6 +73,27 @@ def _not_empty(box: dict[str, Ends], sizes: Ranges) -> Ranges | None:
         if span.value is None:
             spans.append(span)
     return sizes.assuming(spans) if spans else sizes
+
+
+def _bound_by_others(p: Piece) -> dict[str, Ends]:
+    """The box with ends for unbounded variables that a guard compares with other variables."""
+    box = p.box
+    for v in [v for v, ends in p.box.items() if None in ends]:
+        for g in p.guards:
+            split = linear(g.expr, v) if g.kind == "ge" and g.expr is not None and v in g.symbols else None
+            a = split[0].value if split is not None else None
+            if split is None or not a:
+                continue
+            most = extreme(split[1], True, box, p.sizes).value  # a*v + c >= 0 gives a*v >= -most
+            if most is None or not box.keys().isdisjoint(most.symbols):
+                continue
+            lo, hi = box[v]
+            if a > 0 and lo is None:
+                lo = -floordiv(most, const(a))
+            elif a < 0 and hi is None:
+                hi = floordiv(most, const(-a))
+            box = {**box, v: (lo, hi)}
+    return box
 
 
 def _drop_implied(p: Piece) -> Piece | None:

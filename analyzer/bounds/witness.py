@@ -81,12 +81,11 @@ def _value(op: Op, env: Mapping[str, int]) -> int | None:
 
 def check(q: Question, env: Mapping[str, int], sizes: Mapping[str, int]) -> Point | None:
     """The point, if it is an iteration at which the original expressions put the access outside."""
-    values = dict(sizes)
+    values = {**sizes, **{v.name: env.get(v.name, 0) for v in q.variables}}
     try:
         for v in q.variables:
-            x = env.get(v.name, 0)
-            values[v.name] = x
-            if v.extent is not None and not 0 <= x < evaluate(v.extent, sizes):
+            x = values[v.name]
+            if v.extent is not None and not 0 <= x < evaluate(v.extent, values):
                 return None
             if v.extent is None and ((v.lo is not None and x < v.lo) or (v.hi is not None and x > v.hi)):
                 return None
