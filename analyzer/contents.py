@@ -17,6 +17,7 @@ from .expr import evaluate
 from .facts import AllocFact, CallFact, Fact, LaunchFact, OutputFact, UnmodelledFact, Verdict, ViewFact
 from .memory import Storage, Tensor
 from .ops import base_name, writes
+from .program import ITEMSIZE
 from .ranges import Ranges
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ SAMPLES = 2
 class Fault:
     """A use of elements that do not hold what the program means.
 
-    ``first``/``last`` are elements of the storage (of its own dtype) that are concerned.  ``partial`` is the
+    ``first``/``last`` are the elements concerned, in elements of the accessed type from the storage's start.  ``partial`` is the
     launch that should have written them: it covers only part of the tensor it was given.  ``other`` is the
     event that took the memory over (clobbered) or wrote the parent (stale).  ``certain`` is False where the
     value may be discarded: a kernel that copies out of a buffer nothing was ever written to (padding does
@@ -111,14 +112,27 @@ class _Simulation:
         self.env = dict(env)
         self.states: dict[Storage, _State] = {}
         self.verdicts: dict[int, list[Verdict]] = {}
+        #: Unit of a storage's state, bytes: the smallest element any access to it has.
+        self.unit: dict[Storage, int] = {}
         for v in body.verdicts:
             self.verdicts.setdefault(id(v.launch), []).append(v)
+            self._unit(v.storage, v.param.dtype or v.tensor.dtype)
+        for f in body.facts:
+            if isinstance(f, (AllocFact, ViewFact)):
+                self._unit(f.tensor.storage, f.tensor.dtype)
         self.members: dict[str, int] = {}
         self.owners: list[Fact] = []
         self.shared = self._shared()
         self.copies: dict[Storage, list[Storage]] = {}
         self.found: list[Fault] = []
         self.said: set[tuple[Storage, str]] = set()
+
+    def _unit(self, s: Storage, dtype: str) -> None:
+        for name in (dtype, s.dtype):
+            self.unit[s] = min(self.unit.get(s, 16), ITEMSIZE.get(name, 1))
+
+    def _spread(self, found: Elements, s: Storage, dtype: str) -> Elements:
+        return found.spread(ITEMSIZE.get(dtype, 1) // self.unit.get(s, ITEMSIZE.get(dtype, 1)))
 
     def run(self) -> list[Fault]:
         for fact in self.body.facts:
@@ -141,7 +155,10 @@ class _Simulation:
         if s in self.states:
             return self.states[s]
         size = None if s.capacity is None else self._number(s.capacity)
-        if size is None or size > MAX_ELEMENTS or s.kind in ("joined", "unknown"):
+        if size is None or s.kind in ("joined", "unknown"):
+            return None
+        size *= ITEMSIZE.get(s.dtype, 1) // self.unit.get(s, ITEMSIZE.get(s.dtype, 1))
+        if size > MAX_ELEMENTS:
             return None
         import numpy as np
 
@@ -167,7 +184,7 @@ class _Simulation:
 
     def tensor(self, t: Tensor) -> Elements | None:
         """The elements of a tensor in its storage, when dtype and layout are known."""
-        if t.sizes is None or t.strides is None or t.dtype != t.storage.dtype:
+        if t.sizes is None or t.strides is None:
             return None
         sizes = [self._number(x) for x in t.sizes]
         strides = [self._number(x) for x in t.strides]
@@ -175,7 +192,7 @@ class _Simulation:
         if offset is None or None in sizes or None in strides:
             return None
         box = normal(offset, [(n, s) for n, s in zip(sizes, strides, strict=True) if n is not None and s is not None])
-        return Elements([box] if box is not None else [])
+        return self._spread(Elements([box] if box is not None else []), t.storage, t.dtype)
 
     # -- events
     def _on_allocfact(self, fact: AllocFact) -> None:
@@ -206,6 +223,8 @@ class _Simulation:
             shape = [1] * len(sizes)
             shape[axis] = n
             index = index + (np.arange(n, dtype=np.int64) * s).reshape(shape)
+        if self.unit.get(of.storage) != ITEMSIZE.get(of.dtype) or self.unit.get(fact.tensor.storage) != ITEMSIZE.get(of.dtype):
+            return
         origin = index.reshape(-1)
         if origin.size != copy.size or (origin.size and (origin.min() < 0 or origin.max() >= parent.size)):
             return
@@ -240,14 +259,14 @@ class _Simulation:
         """Elements of the storage an access touches; None when not known or not inside it."""
         assert v.index is not None
         state = self.state(v.storage)
-        if state is None or (v.param.dtype or v.storage.dtype) != v.storage.dtype:
+        if state is None:
             return None
         guard = v.guard & v.access.used.substitute(v.launch.scalars) if v.access.kind == "load" else v.guard
         found = elements(v.index, v.vars, guard, self.env)
         start = self._number(v.start)
         if found is None or start is None:
             return None
-        found = found.shifted(start)
+        found = self._spread(found.shifted(start), v.storage, v.param.dtype or v.tensor.dtype)
         return found if found.fits(state.size) else None
 
     def _note_partial(self, fact: LaunchFact, t: Tensor, sets: list[Elements]) -> None:
@@ -295,7 +314,9 @@ class _Simulation:
         if missing is None:
             return
         self.said.add((t.storage, kind))
-        first, last = missing
+        dtype = (v.param.dtype if v is not None else None) or t.dtype
+        each = ITEMSIZE.get(dtype, 1) // self.unit.get(t.storage, 1) or 1
+        first, last = missing[0] // each, missing[1] // each
         witness = None
         if v is not None and v.index is not None:
             start = self._number(v.start) or 0
@@ -303,10 +324,11 @@ class _Simulation:
             witness = point_at(v.index, v.vars, guard, self.env, first - start)
         other = None
         if kind == "clobbered" and state.writer is not None:
-            other = self.owners[int(state.writer[first])]
-        partial = next((f for f, w in state.partial if self._holds(w, first)), None)
+            other = self.owners[int(state.writer[missing[0]])]
+        partial = next((f for f, w in state.partial if self._holds(w, missing[0])), None)
+        size = state.size // each
         self.found.append(
-            Fault(kind, fact, t, v, first, last, state.size, self.env, witness, partial, other, certain)
+            Fault(kind, fact, t, v, first, last, size, self.env, witness, partial, other, certain)
         )
 
     def _holds(self, t: Tensor, element: int) -> bool:

@@ -48,6 +48,18 @@ class Elements:
     def shifted(self, by: int) -> Elements:
         return Elements([Box(b.start + by, b.dims) for b in self.boxes], [p + by for p in self.points])
 
+    def spread(self, by: int) -> Elements:
+        """The same memory in units that are ``by`` times smaller."""
+        if by == 1:
+            return self
+        import numpy as np
+
+        boxes = [
+            b for x in self.boxes if (b := normal(x.start * by, [*((n, s * by) for n, s in x.dims), (by, 1)]))
+        ]
+        points = [(p[:, None] * by + np.arange(by, dtype=p.dtype)).reshape(-1) for p in self.points]
+        return Elements(boxes, points)
+
     def fits(self, size: int) -> bool:
         return all(b.start >= 0 and b.last < size for b in self.boxes) and all(
             not p.size or (int(p.min()) >= 0 and int(p.max()) < size) for p in self.points

@@ -23,7 +23,8 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         taker = fault.other
         if fault.kind != "clobbered" or not isinstance(taker, ViewFact) or taker.event.how != "pool":
             continue
-        size = ITEMSIZE.get(fault.tensor.storage.dtype, 1)
+        dtype = (fault.access.param.dtype if fault.access else None) or fault.tensor.dtype
+        size = ITEMSIZE.get(dtype, 1)
         first, last = fault.first * size, (fault.last + 1) * size - 1
         found = finding(
             analysis, RULE, fault,
