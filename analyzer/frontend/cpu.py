@@ -17,7 +17,8 @@ from ..expr import sym
 from ..program import Kernel, Param
 from .cpu_templates import Helper, Interpreter
 from .cpu_values import UNKNOWN, Int, Ptr, Value, dtype_of, is_integer
-from .cxx import Node, Text, Unit
+from .cxx import Unit
+from .nodes import Node, Text
 
 _PRELUDE = "prelude_std.hpp+prelude_cpu.hpp"
 # What the tree does not need, replaced by blanks of the same length: include and pragma lines, branch hints,

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from ..expr import FALSE, TRUE, Cond, Expr, const, floordiv, mod, sym
 from .cpu_lanes import opaque_names, some_lane, within
-from .cpu_memory import Memory, _template_words
+from .cpu_memory import Memory
 from .cpu_real import Real
-from .cpu_state import Guard
-from .cpu_values import LANE, UNKNOWN, Flag, Int, Local, Opaque, Ptr, Value, as_int, dtype_of
-from .cxx import Node
+from .cpu_scope import Guard
+from .cpu_values import LANE, UNKNOWN, Flag, Int, Local, Opaque, Ptr, Value, as_int, dtype_of, template_words
+from .nodes import Node
 
 _ROUNDING = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "round", "nearbyint": "round",
              "rint": "round"}  # fmt: skip
@@ -70,7 +70,7 @@ class Calls(Memory):
         return self.value(kids[0])
 
     def _m_to(self, node: Node, kids: list[Node]) -> Value:
-        words = _template_words(node.type)
+        words = template_words(node.type)
         return self.convert(self.value(kids[0]), words[0] if words else "")
 
     def _m_data(self, node: Node, kids: list[Node]) -> Value:
@@ -105,11 +105,11 @@ class Calls(Memory):
 
     # -- functions on values
     def _f_convert(self, node: Node, kids: list[Node]) -> Value:
-        words = _template_words(node.type)
+        words = template_words(node.type)
         return self.convert(self.value(kids[-1]), words[0] if words else "")
 
     def _f_bit_cast(self, node: Node, kids: list[Node]) -> Value:
-        words = _template_words(node.type)
+        words = template_words(node.type)
         return self.typed(dtype_of(words[0]) if words else None, self.deps_of(self.value(kids[-1])))
 
     def _f_arange(self, node: Node, kids: list[Node]) -> Value:
@@ -198,7 +198,7 @@ class Calls(Memory):
         """Heap memory of the kernel's own."""
         for k in kids:
             self.value(k)
-        words = _template_words(node.type)
+        words = template_words(node.type)
         dtype = dtype_of(words[0].replace("[]", "")) if words else None
         return Local(self.label or "buffer", dtype, len(self.guards))
 
@@ -226,7 +226,7 @@ class Calls(Memory):
 
     def _f_atomic_vec(self, node: Node, kids: list[Node]) -> Value:
         values = [self.value(k) for k in kids]
-        words = [w.strip() for w in _template_words(node.type)]
+        words = [w.strip() for w in template_words(node.type)]
         count: Expr | int | None = self.integer(values[3]) if len(values) > 3 else None
         if count is None:
             count = self.width(f"<{words[0]},{words[2]}>" if len(words) == 3 else "")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ..expr import Cond, Expr, const, maximum, where
+from ..expr import Cond, Expr, const, maximum, sym, where
 from . import cpu_real as real
 from .cpu_real import Real
-from .cpu_state import Guard, State
+from .cpu_record import Recorder
+from .cpu_scope import Guard
 from .cpu_values import (
     LANE,
     UNKNOWN,
@@ -28,14 +29,15 @@ from .cpu_values import (
     int_compare,
     int_extreme,
     is_integer,
+    template_words,
 )
-from .cxx import Node
+from .nodes import Node
 
 _COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
 _SAME = re.compile(r"decltype|\b(?:Vectorized\w*|VecMask|Vec|vec_t|auto|Welford|IndexValue\w*|complex)\b")
 
 
-class Evaluator(State):
+class Evaluator(Recorder):
     """Evaluates expressions; loads, stores and calls are noted on the way."""
 
     def value(self, node: Node) -> Value:
@@ -67,7 +69,19 @@ class Evaluator(State):
         return UNKNOWN
 
     def _name(self, node: Node) -> Value:
-        return self.scope.get(node.value) or UNKNOWN
+        found = self.scope.get(node.value)
+        if found is None and node.value in ("is_reduced_floating_point_v", "is_same_v"):
+            found = self._type_trait(node)
+        return found or UNKNOWN
+
+    def _type_trait(self, node: Node) -> Value | None:
+        """``is_same_v<A, B>`` or ``is_reduced_floating_point_v<A>`` of element types."""
+        types = [dtype_of(self.aliases.get(w.strip(), w)) for w in template_words(self.text(node))]
+        if not types or None in types:
+            return None
+        if node.value == "is_same_v":
+            return Flag(Cond("const", truth=types[0] == types[-1]))
+        return Flag(Cond("const", truth=types[0] in ("bfloat16", "float16")))
 
     def _lambda(self, node: Node) -> Value:
         return Closure(node, self.scope)
@@ -132,7 +146,10 @@ class Evaluator(State):
     def _integers(self, op: str, a: Expr, b: Expr) -> Value:
         if op in _COMPARISONS:
             return Flag(int_compare(op, a, b))
-        e = int_binary(op, a, b, op not in ("/", "%") or self.nonneg(a))
+        if op == "%" and any(a == sym(v.name) and v.extent in (b, maximum(b, 0)) for v in self.vars):
+            return Int(a)  # a loop variable below its own extent
+        start = (self.block_start(a, b) or self.block_start(b, a)) if op == "*" else None
+        e = start or int_binary(op, a, b, op not in ("/", "%") or self.nonneg(a))
         if e is not None:
             return Int(e)
         deps = self.deps_of(Int(a)) | self.deps_of(Int(b))
@@ -173,15 +190,22 @@ class Evaluator(State):
             return Flag((c & a.cond) | (~c & b.cond))
         x, y = as_int(a), as_int(b)
         if x is not None and y is not None:
-            return Int(where(c, x, y))
+            return Int(self.one_of(c, x, y) if c.has_opaque() else where(c, x, y))
         r, s = as_real(a), as_real(b)
         if r is not None and s is not None:
-            return real.select(c, r, s) or self.mixture([Flag(c), a, b])
+            return (None if c.has_opaque() else real.select(c, r, s)) or self.mixture([Flag(c), a, b])
         if isinstance(a, Ptr) and isinstance(b, Ptr) and a.base is b.base:
-            return Ptr(a.base, where(c, a.offset, b.offset))
+            offsets = self.select(c, Int(a.offset), Int(b.offset))
+            return Ptr(a.base, self.integer(offsets))
         if isinstance(a, (Local, Closure)):
             return a
         return self.mixture([Flag(c), a, b])
+
+    def one_of(self, c: Cond, a: Expr, b: Expr) -> Expr:
+        """One of two integers, chosen by data."""
+        if a == b:
+            return a
+        return self.bounded(a, b, choice=True, deps=self.deps_of(Flag(c)))
 
     def _index(self, node: Node) -> Value:
         base = self.value(node.kids[0])

@@ -5,28 +5,33 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
-from ..expr import FALSE, TRUE, Cond, Expr, Op, compare, const, floordiv, maximum, minimum, sym
+from ..expr import FALSE, TRUE, Cond, compare, const, maximum, sym
 from ..program import Param, Var, VarKind
-from ..ranges import Interval
 from .cpu_calls import Calls
-from .cpu_state import MAX_DEPTH, Guard, Scope
-from .cpu_values import UNKNOWN, Closure, Flag, Int, Local, Opaque, Ptr, Value, dtype_of, is_integer
-from .cxx import Node, Text
+from .cpu_loops import Plan, declared, inner_loop, leaves, loop_parts, positive_symbol, target, trip_count
+from .cpu_scope import Guard, Scope
+from .cpu_values import (
+    UNKNOWN,
+    Closure,
+    Flag,
+    Int,
+    Local,
+    Opaque,
+    Ptr,
+    Value,
+    dtype_of,
+    int_compare,
+    is_integer,
+)
+from .nodes import Node, Text
 
 _ARRAY = re.compile(r"\b(?:std::)?(?:array|vector)\s*<\s*([\w:]+)")
 _LAMBDA_PARAMS = re.compile(r"\]\s*\(([^()]*)\)")
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """A counting loop: ``for (name = start; name < stop; name += step)``."""
-
-    name: str
-    start: Expr
-    stop: Expr
-    step: Expr
+#: Kernels nest calls of helpers and lambdas a few levels deep; more is recursion.
+MAX_DEPTH = 12
 
 
 class Flow(Calls):
@@ -111,7 +116,10 @@ class Flow(Calls):
         text = self.text(node)
         if text.startswith("for"):
             return self.range_for(node)
-        if not text.startswith(("using ", "static_assert")):
+        alias = re.match(r"using (\w+) = (.+?);?$", text)
+        if alias:
+            self.aliases[alias.group(1)] = alias.group(2)
+        elif not text.startswith(("using ", "static_assert")):
             self.skip(node)
             self.havoc(node, set())
             self.value(node)
@@ -162,7 +170,7 @@ class Flow(Calls):
             for n in node.kids[-1].kids:
                 while n.kind in ("case", "default"):
                     if n.kind == "case":
-                        seen.append(compare("==", selector, self.integer(self.value(n.kids[0]))))
+                        seen.append(int_compare("==", selector, self.integer(self.value(n.kids[0]))))
                         found = seen[-1]
                     else:
                         found = ~Cond.join("or", seen)
@@ -185,15 +193,15 @@ class Flow(Calls):
                 return TRUE
             collapse = self.parallel.get(node.start, 0)
             if collapse > 1:
-                inner = _inner_loop(node)
+                inner = inner_loop(node)
                 if inner is not None:
                     self.parallel[inner.start] = collapse - 1
             self.loop(plan, node, "parallel" if collapse else "loop", lambda: self.run(node.kids[-1]))
         self._settle_counter(plan, node)
         return TRUE
 
-    def _plan(self, node: Node) -> _Plan | None:
-        init, test, step = _loop_parts(node)
+    def _plan(self, node: Node) -> Plan | None:
+        init, test, step = loop_parts(node)
         if test is None or step is None:
             return None
         if init is not None:
@@ -206,20 +214,24 @@ class Flow(Calls):
         if step.kind == "assign":
             by = self.integer(self.value(step.kids[1]))
         stop = self.integer(self.value(test.kids[1]))
-        return _Plan(name, start.expr, stop + 1 if test.value == "<=" else stop, by)
+        return Plan(name, start.expr, stop + 1 if test.value == "<=" else stop, by)
 
-    def loop(self, plan: _Plan, node: Node, kind: VarKind, body: Callable[[], Cond]) -> None:
-        """Run ``body`` for one iteration that stands for all of them."""
-        extent = trip_count(plan.stop - plan.start, plan.step)
+    def loop(self, plan: Plan, node: Node, kind: VarKind, body: Callable[[], Cond]) -> None:
+        """Run ``body`` for one iteration that stands for all of them.
+
+        A step chosen at run time is taken to be 1: the counter is any number of the range.
+        """
+        by = const(1) if self.from_memory(plan.step) else plan.step
+        extent = trip_count(plan.stop - plan.start, by)
         if extent == 0:
             return
-        plain = plan.step == 1 and plan.start == 0
+        plain = by == 1 and plan.start == 0
         var = Var(self.unique(plan.name if plain else f"{plan.name}.i"), extent, kind)
-        value = plan.start + plan.step * sym(var.name)
+        value = plan.start + by * sym(var.name) if extent != 1 else plan.start
         step = plan.step.value
         if step is not None and step > 1:
             self.steps.append(step)
-        with self.iteration(var, plan.name, value, _positive_symbol(extent)), self.block():
+        with self.iteration(var, plan.name, value, positive_symbol(extent)), self.block():
             self.scope.names[plan.name] = Int(value)
             changed = self.havoc(node, {plan.name})
             with self.given(*self._leaving(node)):
@@ -230,7 +242,7 @@ class Flow(Calls):
 
     def _leaving(self, node: Node) -> list[Guard]:
         """A loop that can be left early: whether an iteration is reached depends on earlier ones."""
-        if not _leaves(node.kids[-1]):
+        if not leaves(node.kids[-1]):
             return []
         return [Guard(self.unknown_cond(node, frozenset(v.name for v in self.vars)))]
 
@@ -246,7 +258,7 @@ class Flow(Calls):
         self._repeat(node, node.kids[-1])
         return TRUE
 
-    def _settle_counter(self, plan: _Plan, node: Node) -> None:
+    def _settle_counter(self, plan: Plan, node: Node) -> None:
         if self.scope.find(plan.name) is not None and node.kids[0].kind != "decl":
             turns = maximum(0, trip_count(plan.stop - plan.start, plan.step))
             self.scope.set(plan.name, Int(plan.start + plan.step * turns))
@@ -309,9 +321,12 @@ class Flow(Calls):
             found = set()
             for k in node.kids:
                 found |= self.changes(k)
-            target = _target(node)
-            if target:
-                found.add(target)
+            name = target(node)
+            if name:
+                found.add(name)
+            if node.kind in ("block", "for"):
+                own = declared(node)
+                found = {n for n in found if n.lstrip("*") not in own}
             self._changed[id(node)] = found
         return found
 
@@ -370,93 +385,6 @@ class Flow(Calls):
 
 def _symbols(v: Int | Flag) -> frozenset[str]:
     return v.expr.symbols if isinstance(v, Int) else v.cond.symbols
-
-
-# -- shapes of loops ------------------------------------------------------------------------------
-
-
-def trip_count(span: Expr, step: Expr) -> Expr:
-    """Iterations of a loop over ``span`` in steps; 0 or less means none."""
-    if len(step.terms) == 1:
-        ((mono, c),) = step.terms.items()
-        op = mono[0] if len(mono) == 1 else None
-        # step c == 0 ? 1 : c over the same c: once, or never when it is empty
-        if c == 1 and isinstance(op, Op) and op.kind == "where" and op.args[1] == span and op.args[0] == 1:
-            return minimum(1, maximum(0, span))
-    turns = floordiv(span + step - 1, step)
-    return turns if turns.value is None and _not_negative(span) else maximum(0, turns)
-
-
-def _not_negative(e: Expr) -> bool:
-    """A sum of products of sizes, or what rounding down to a multiple leaves."""
-    if all(c >= 0 for c in e.terms.values()) and not any(
-        isinstance(a, Op) and a.kind != "floordiv" for a in e.atoms()
-    ):
-        return True
-    for a in e.atoms():
-        if isinstance(a, Op) and a.kind == "floordiv":
-            rest = e - (a.args[0] - a.args[1] * Expr({(a,): 1}))
-            if rest == 0:
-                return True
-    return False
-
-
-def _positive_symbol(extent: Expr) -> dict[str, Interval]:
-    """Inside a loop over ``k*s + c`` iterations the size ``s`` is large enough for one."""
-    if len(extent.symbols) != 1 or any(len(m) > 1 for m in extent.terms):
-        return {}
-    (name,) = extent.symbols
-    k = extent.terms.get((name,), 0)
-    return {name: (-((extent.constant - 1) // k), None)} if k > 0 else {}
-
-
-def _loop_parts(node: Node) -> tuple[Node | None, Node | None, Node | None]:
-    """(initialisation, test, step) of ``for``; None for the parts that are missing or of another form."""
-    init = test = step = None
-    for k in node.kids[:-1]:
-        if k.kind in ("decl", "decls") or (k.kind == "assign" and k.value == "=" and test is None):
-            init = k
-        elif k.kind == "bin" and k.value in ("<", "<=") and k.kids[0].kind == "name":
-            test = k
-        elif (k.kind == "un" and k.value in ("++", "post++")) or (k.kind == "assign" and k.value == "+="):
-            step = k
-    if test is None or step is None or step.kids[0].value != test.kids[0].value:
-        return init, None, None
-    return init, test, step
-
-
-def _inner_loop(node: Node) -> Node | None:
-    body = node.kids[-1]
-    while body.kind == "block" and len(body.kids) == 1:
-        body = body.kids[0]
-    return body if body.kind == "for" else None
-
-
-def _leaves(node: Node) -> bool:
-    """Whether a loop body holds a ``break`` or ``return`` of its own."""
-    if node.kind in ("break", "return"):
-        return True
-    if node.kind in ("for", "while", "lambda", "switch"):
-        return False
-    return any(_leaves(k) for k in node.kids)
-
-
-def _target(node: Node) -> str:
-    """The name a node assigns, or ``*`` and the name it stores through; empty if it does neither."""
-    t: Node | None = None
-    through = ""
-    if node.kind == "assign" or (node.kind == "un" and node.value in ("++", "--", "post++", "post--")):
-        t = node.kids[0]
-    elif node.kind == "method" and node.value == "store" and len(node.kids) > 1:
-        t = node.kids[1]
-    elif node.kind == "call" and node.value == "transpose_mxn" and len(node.kids) > 2:
-        t = node.kids[2]
-    while t is not None and t.kind in ("index", "member", "method", "bin", "cast", "un") and t.kids:
-        through = through if t.kind == "member" else "*"
-        t = t.kids[0]
-    if node.kind in ("method", "call"):
-        through = "*"
-    return through + t.value if t is not None and t.kind == "name" else ""
 
 
 _STATEMENTS: dict[str, Callable[[Flow, Node], Cond]] = {

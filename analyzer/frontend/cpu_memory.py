@@ -7,9 +7,9 @@ import re
 from ..expr import TRUE, Cond, Expr, as_expr, const, sym
 from ..program import Var
 from .cpu_expr import Evaluator
-from .cpu_state import lane_var
-from .cpu_values import LANE, ROW, UNKNOWN, Flag, Int, Local, Opaque, Ptr, Value
-from .cxx import Node
+from .cpu_record import lane_var
+from .cpu_values import LANE, ROW, UNKNOWN, Flag, Int, Local, Opaque, Ptr, Value, template_words
+from .nodes import Node
 
 _NO_WIDTH = "the number of lanes of a vector access without a count is not known"
 
@@ -52,6 +52,15 @@ class Memory(Evaluator):
     # -- assignments
     def assign(self, node: Node) -> Value:
         target = node.kids[0]
+        outer = self.label
+        if not outer:
+            self.label = _base_name(target)
+        try:
+            return self._assigned(node, target)
+        finally:
+            self.label = outer
+
+    def _assigned(self, node: Node, target: Node) -> Value:
         if node.kind == "un":
             v = self.binary(node.value[-1], self.value(target), Int(const(1)), node)
         else:
@@ -134,7 +143,7 @@ class Memory(Evaluator):
     # -- blocks
     def transpose(self, node: Node, args: list[Value], nodes: list[Node]) -> None:
         """``transpose_mxn``: reads ``src[row*ld_src + lane]`` and writes ``dst[lane*ld_dst + row]``."""
-        words = [w.strip() for w in _template_words(node.type)]
+        words = [w.strip() for w in template_words(node.type)]
         rows: Expr | None
         columns: Expr | None
         if len(args) >= 6:
@@ -180,6 +189,12 @@ class Memory(Evaluator):
             self.record(ptr, kind, node, lanes=lanes, index=index, stored=stored)
 
 
+def _base_name(node: Node) -> str:
+    while node.kind in ("index", "member") and node.kids:
+        node = node.kids[0]
+    return str(node.value) if node.kind == "name" else ""
+
+
 def _index_of(node: Node) -> Node:
     """The part of an access that says which element: of ``p[i]`` and ``p + i`` it is ``i``."""
     if node.kind == "index" or (node.kind == "bin" and node.value == "+" and node.kids[0].kind == "name"):
@@ -187,22 +202,6 @@ def _index_of(node: Node) -> Node:
     if node.kind == "un" and node.kids:
         return _index_of(node.kids[0])
     return node
-
-
-def _template_words(callee: str) -> list[str]:
-    """Template arguments of ``f<a, (3L), b<c>>``, as written."""
-    m = re.search(r"<(.*)>\s*\Z", callee, re.S)
-    if not m:
-        return []
-    out, depth, word = [], 0, ""
-    for ch in m.group(1):
-        depth += (ch in "<(") - (ch in ">)")
-        if ch == "," and depth == 0:
-            out.append(word)
-            word = ""
-        else:
-            word += ch
-    return [*out, word]
 
 
 def _literal(words: list[str], i: int) -> Expr | None:

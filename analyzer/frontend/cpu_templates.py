@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from ..expr import TRUE, Cond, Expr, const, floordiv, mod, sym
 from ..program import Param, Var, VarKind
-from .cpu_flow import Flow, trip_count
-from .cpu_memory import _template_words
-from .cpu_state import MAX_DEPTH, Scope, lane_var
-from .cpu_values import UNKNOWN, Closure, Flag, Int, Local, Ptr, Value
-from .cxx import Node, Text
+from .cpu_flow import MAX_DEPTH, Flow
+from .cpu_loops import trip_count
+from .cpu_record import lane_var
+from .cpu_scope import Scope
+from .cpu_values import UNKNOWN, Closure, Flag, Int, Local, Ptr, Value, template_words
+from .nodes import Node, Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,9 @@ class Interpreter(Flow):
         if handler is not None:
             return handler(self, node, args)
         values = [self.value(a) for a in args]
+        local = self.scope.get(name)
+        if isinstance(local, Closure):
+            return self.enter(local, values)
         for make in self.helpers.get(name, ()):
             helper = make()
             if helper is not None and len(helper.params) == len(args) and self.calls < MAX_DEPTH:
@@ -73,7 +77,7 @@ class Interpreter(Flow):
 
     def _inline(self, helper: Helper, node: Node, args: list[Node], values: list[Value]) -> Value:
         outer = self.scope
-        words = _template_words(node.type)
+        words = template_words(node.type)
         given = [self._template_value(w) for w in words]
         steps, self.steps = self.steps, []
         self.depth += 1
@@ -118,7 +122,7 @@ class Interpreter(Flow):
             self.skip(node)
             return
         var = Var(self.unique("i"), count, "loop")
-        index = sym(var.name)
+        index = sym(var.name) if count != 1 else const(0)
         with self.iteration(var, "i", index):
             changed = self.havoc(closure.node, set())
             self.enter(closure, [Int(index), *values])
@@ -127,7 +131,7 @@ class Interpreter(Flow):
     def _unroll_count(self, head: Node) -> Expr:
         if head.kids and head.kids[0].kind != "init":
             return self.integer(self.value(head.kids[0]))
-        words = _template_words(head.type)
+        words = template_words(head.type)
         return self.integer(self._template_value(words[0]) if words else UNKNOWN)
 
     def invoke(self, node: Node, callee: Node, args: list[Node]) -> Value:
@@ -174,7 +178,7 @@ class Interpreter(Flow):
         start, stop = (limits[0], limits[1]) if len(limits) > 1 else (const(0), limits[0])
         kind: VarKind = "parallel" if self._range == (start, stop) else "loop"
         var = Var(self.unique(decl.value), trip_count(stop - start, const(1)), kind)
-        value = start + sym(var.name)
+        value = start + sym(var.name) if var.extent != 1 else start
         with self.iteration(var, decl.value, value), self.block():
             changed = self.havoc(body, set())
             self.scope.names[decl.value] = Int(value)

@@ -14,8 +14,8 @@ from ..expr import Cond, Expr, compare, const, floordiv, maximum, minimum, mod, 
 
 if TYPE_CHECKING:
     from .cpu_real import Real
-    from .cpu_state import Scope
-    from .cxx import Node
+    from .cpu_scope import Scope
+    from .nodes import Node
 
 #: The lane of a vector access or value.
 LANE = "lane"
@@ -101,6 +101,22 @@ def dtype_of(text: str) -> str | None:
     """The element type a C++ type text names (``const at::Half*`` is ``float16``); None when not known."""
     text = re.sub(r"\b(?:at|c10|std)::", "", _QUALIFIERS.sub(" ", _UNSIGNED.sub(r"\2", text)))
     return _DTYPES.get(" ".join(text.split()))
+
+
+def template_words(callee: str) -> list[str]:
+    """Template arguments of ``f<a, (3L), b<c>>``, as written."""
+    m = re.search(r"<(.*)>\s*\Z", callee, re.S)
+    if not m:
+        return []
+    out, depth, word = [], 0, ""
+    for ch in m.group(1):
+        depth += (ch in "<(") - (ch in ">)")
+        if ch == "," and depth == 0:
+            out.append(word)
+            word = ""
+        else:
+            word += ch
+    return [*out, word]
 
 
 def int_bounds(dtype: str | None) -> tuple[int | None, int | None]:
