@@ -1,1 +1,58 @@
-"""Static analyzer for AOTInductor wrappers."""
+"""Static analyzer for the code that PyTorch's AOTInductor generates.
+
+>>> import aoti_lint
+>>> report = aoti_lint.check("model.pt2", runtime="libtorch")      # doctest: +SKIP
+>>> [f.message for r in report.files for f in r.findings]          # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from .analyzer.findings import Report
+
+__all__ = ["check", "check_many"]
+
+Path: TypeAlias = "str | PathLike[str]"
+
+
+def check(
+    path_or_paths: Path | Iterable[Path],
+    runtime: str = "auto",
+    *,
+    sizes: Mapping[str, tuple[int | None, int | None]] | None = None,
+    jobs: int | None = 1,
+) -> Report:
+    """Check wrappers, packages or folders; the report has the content of ``--format json``.
+
+    ``sizes`` narrows dynamic sizes: ``{"s77": (8, 8)}``. ``jobs`` None uses every core. Inputs that can't be
+    analysed are in the report with ``status`` failed. Raises LookupError for an unknown runtime.
+    """
+    from .analyzer.api import check_paths
+    from .rules.registry import run_rules
+
+    return check_paths(_listed(path_or_paths), run_rules, runtime=runtime, sizes=sizes, jobs=jobs)
+
+
+def check_many(
+    paths: Iterable[Path],
+    *,
+    executor: Executor,
+    runtime: str = "auto",
+    sizes: Mapping[str, tuple[int | None, int | None]] | None = None,
+) -> Report:
+    """Check many inputs on any executor: a process pool, or the client of a cluster."""
+    from .analyzer.api import check_paths
+    from .rules.registry import run_rules
+
+    return check_paths(_listed(paths), run_rules, runtime=runtime, sizes=sizes, executor=executor)
+
+
+def _listed(paths: Path | Iterable[Path]) -> list[str]:
+    if isinstance(paths, (str, PathLike)):
+        return [fspath(paths)]
+    return [fspath(p) for p in paths]

@@ -131,7 +131,12 @@ def _solve(e: Expr, names: set[str], fixed: dict[str, Expr]) -> None:
             continue
         name = mono[0]
         rest = (e - sym(name) * c) * -c
-        if name in names and name not in fixed and name not in rest.symbols and not (rest.symbols & fixed.keys()):
+        if (
+            name in names
+            and name not in fixed
+            and name not in rest.symbols
+            and not (rest.symbols & fixed.keys())
+        ):
             fixed[name] = rest
             return
 
@@ -193,7 +198,8 @@ def bind(access: Access, env: Mapping[str, Expr]) -> tuple[Expr | None, tuple[Va
     """Index, variables and guard with a launch's scalars put in."""
     index = None if access.index is None else access.index.substitute(env)
     vars_ = tuple(
-        v if v.extent is None else Var(v.name, v.extent.substitute(env), v.kind, v.lo, v.hi) for v in access.vars
+        v if v.extent is None else Var(v.name, v.extent.substitute(env), v.kind, v.lo, v.hi, v.loop)
+        for v in access.vars
     )
     return index, vars_, access.guard.substitute(env)
 
@@ -217,7 +223,11 @@ def _decide(
 
     if index is None:
         return unknown(access.reason or "index not understood")
-    free = index.symbols | guard.symbols | frozenset().union(*(v.extent.symbols for v in vars_ if v.extent is not None))
+    free = (
+        index.symbols
+        | guard.symbols
+        | frozenset().union(*(v.extent.symbols for v in vars_ if v.extent is not None))
+    )
     unbound = sorted(free - {v.name for v in vars_} - ranges.bounds.keys())
     if unbound:
         return unknown(f"no value for {', '.join(unbound)} at this launch")
@@ -242,14 +252,15 @@ def _unknowns(analysis: Analysis) -> None:
         if missing:
             out.append(Unknown(f"launch of {fact.event.kernel}", missing, fact.event.loc.line, path))
         for text, loc in fact.kernel.unmodelled if fact.kernel else ():
-            out.append(Unknown(f"{fact.event.kernel}: {text[:80]}", "statement not understood", loc.line, loc.path))
+            out.append(
+                Unknown(f"{fact.event.kernel}: {text[:80]}", "statement not understood", loc.line, loc.path)
+            )
     for e in unmodelled_statements(analysis):
         out.append(Unknown(e.text[:120], e.reason or "statement not understood", e.loc.line, path))
 
 
 def unmodelled_statements(analysis: Analysis) -> list[Unmodelled]:
     return [*analysis.program.unmodelled, *(f.event for f in analysis.facts(UnmodelledFact))]
-
 
 
 def bind_names(v: Verdict) -> tuple[tuple[str, Expr], ...]:

@@ -18,7 +18,7 @@ from .facts import AllocFact, CallFact, Fact, LaunchFact, OutputFact, Unmodelled
 from .memory import Storage, Tensor
 from .ops import base_name, writes
 from .program import ITEMSIZE
-from .ranges import Ranges
+from .sizes import sizes_to_try
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 #: Largest storage whose contents are tracked, elements.
 MAX_ELEMENTS = 1 << 26
-#: Sizes tried for dynamic wrappers.
-SAMPLES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,23 +84,6 @@ def _body(analysis: Analysis, body: Body) -> list[Fault]:
         if found:
             return found
     return []
-
-
-def sizes_to_try(ranges: Ranges) -> list[dict[str, int]]:
-    """A few small admitted sizes, none of them zero at first."""
-    names = sorted(ranges.bounds)
-    out: list[dict[str, int]] = []
-    for step in (None, 0, 1, 3):
-        env = {}
-        for n in names:
-            lo, hi = ranges.bounds[n]
-            value = max(lo or 0, 1) + 1 if step is None else max(lo or 0, 0) + step
-            if step is None and lo is not None and lo >= 2:
-                value = lo
-            env[n] = value if hi is None else min(value, hi)
-        if env not in out and all(evaluate(f, env) >= 0 for f in ranges.facts if f.symbols <= env.keys()):
-            out.append(env)
-    return out[:SAMPLES]
 
 
 class _Simulation:
@@ -191,7 +172,9 @@ class _Simulation:
         offset = self._number(t.offset)
         if offset is None or None in sizes or None in strides:
             return None
-        box = normal(offset, [(n, s) for n, s in zip(sizes, strides, strict=True) if n is not None and s is not None])
+        box = normal(
+            offset, [(n, s) for n, s in zip(sizes, strides, strict=True) if n is not None and s is not None]
+        )
         return self._spread(Elements([box] if box is not None else []), t.storage, t.dtype)
 
     # -- events
@@ -223,7 +206,9 @@ class _Simulation:
             shape = [1] * len(sizes)
             shape[axis] = n
             index = index + (np.arange(n, dtype=np.int64) * s).reshape(shape)
-        if self.unit.get(of.storage) != ITEMSIZE.get(of.dtype) or self.unit.get(fact.tensor.storage) != ITEMSIZE.get(of.dtype):
+        if self.unit.get(of.storage) != ITEMSIZE.get(of.dtype) or self.unit.get(
+            fact.tensor.storage
+        ) != ITEMSIZE.get(of.dtype):
             return
         origin = index.reshape(-1)
         if origin.size != copy.size or (origin.size and (origin.min() < 0 or origin.max() >= parent.size)):
@@ -400,5 +385,3 @@ class _Simulation:
     def _on_unmodelledfact(self, fact: UnmodelledFact) -> None:
         for t in fact.tensors:
             self.forget(t.storage)
-
-

@@ -7,7 +7,7 @@ element the view has at row-major position ``p``; the kernel means the element `
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .expr import evaluate, evaluate_cond
 from .facts import CallFact, Fact, LaunchFact, OutputFact, Verdict, ViewFact
@@ -46,7 +46,9 @@ def misread(v: Verdict, ranges: Ranges) -> Misread | None:
     of = v.storage.of
     if of is None or v.index is None or of.sizes is None or of.meant_strides is None:
         return None
-    names = (v.index.symbols | v.guard.symbols | _symbols(v.vars) | _layout_symbols(of)) & ranges.bounds.keys()
+    names = (
+        v.index.symbols | v.guard.symbols | _symbols(v.vars) | _layout_symbols(of)
+    ) & ranges.bounds.keys()
     for sizes in ranges.samples(names) if names else [{}]:
         found = _misread_at(v, of, sizes)
         if found is not None:
@@ -106,7 +108,7 @@ def _element(position: np.ndarray, sizes: list[int], strides: list[int]) -> np.n
     return out
 
 
-def _grid(vars_: tuple[Var, ...], env: dict[str, int]) -> dict[str, object] | None:
+def _grid(vars_: tuple[Var, ...], env: dict[str, int]) -> dict[str, Any] | None:
     """Every variable as a broadcastable range; a long one is cut, as any point will do."""
     import numpy as np
 
@@ -116,7 +118,7 @@ def _grid(vars_: tuple[Var, ...], env: dict[str, int]) -> dict[str, object] | No
             return None
         extents.append(max(int(evaluate(v.extent, env)), 0))
     budget = POINTS
-    grid: dict[str, object] = dict(env)
+    grid: dict[str, Any] = dict(env)
     for axis, (v, n) in enumerate(zip(vars_, extents, strict=True)):
         rest = int(np.prod([min(m, 64) for m in extents[axis + 1 :]])) if axis + 1 < len(extents) else 1
         take = min(n, max(64, budget // max(rest, 1)))
@@ -162,5 +164,3 @@ def writers(body: Body, storage: Storage) -> list[tuple[LaunchFact | CallFact, T
                 if t.storage is storage:
                     out.append((fact, t, None))
     return out
-
-

@@ -132,9 +132,7 @@ def strided(sizes: list[int], strides: list[int], offset: int) -> Elements:
     return Elements([box] if box is not None else [])
 
 
-def elements(
-    index: Expr, variables: tuple[Var, ...], guard: Cond, env: Mapping[str, int]
-) -> Elements | None:
+def elements(index: Expr, variables: tuple[Var, ...], guard: Cond, env: Mapping[str, int]) -> Elements | None:
     """The elements touched at the sizes of ``env``; None when they depend on data or are too many."""
     if guard.has_opaque():
         return None

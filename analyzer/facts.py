@@ -8,7 +8,21 @@ from typing import Literal, TypeAlias
 from .bounds.model import Decision
 from .expr import Cond, Expr
 from .memory import Storage, Tensor
-from .program import Access, Alloc, Assert, Call, Kernel, Launch, Loc, Move, Output, Param, Unmodelled, Var, View
+from .program import (
+    Access,
+    Alloc,
+    Assert,
+    Call,
+    Kernel,
+    Launch,
+    Loc,
+    Move,
+    Output,
+    Param,
+    Unmodelled,
+    Var,
+    View,
+)
 from .runtimes.profile import AllocOutcome, Outcome, ViewOutcome
 
 
@@ -113,9 +127,7 @@ class MoveFact:
     tensor: Tensor
 
 
-Fact: TypeAlias = (
-    "AllocFact | ViewFact | MoveFact | LaunchFact | CallFact | AssertFact | OutputFact | StateFact | UnmodelledFact | ResetFact"
-)
+Fact: TypeAlias = "AllocFact | ViewFact | MoveFact | LaunchFact | CallFact | AssertFact | OutputFact | StateFact | UnmodelledFact | ResetFact"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from .expr import Expr, ONE, const, floordiv
+from .expr import ONE, Expr, const, floordiv
 from .memory import Tensor
 from .ranges import Ranges
 from .runtimes.predicates import channels_last, channels_last_strides, contiguous_strides
@@ -36,8 +36,10 @@ def writes(op: str, args: Sequence[object]) -> tuple[Tensor, ...] | None:
     tensors = [a for a in args if isinstance(a, Tensor)]
     if name.startswith("proxy_executor") or name.startswith("call_dispatcher"):
         return None
-    if re.search(r"_out(?:_v\d+)?$", name) or name in ("copy_", "zero_", "fill_") or re.search(
-        r"_$|__\w+$|^zero_|_inplace", name
+    if (
+        re.search(r"_out(?:_v\d+)?$", name)
+        or name in ("copy_", "zero_", "fill_")
+        or re.search(r"_$|__\w+$|^zero_|_inplace", name)
     ):
         return tuple(tensors[:1])
     return ()
@@ -76,13 +78,22 @@ def _convolution(args: Sequence[object], ranges: Ranges) -> list[Shape]:
             out.append(floordiv(size + at(padding, i) * 2 - reach - 1, at(stride, i)) + 1)
         else:
             out.append((size - 1) * at(stride, i) - at(padding, i) * 2 + reach + at(out_padding, i) + 1)
-    channels = w.sizes[0] if transposed.value == 0 else w.sizes[1] * (groups if isinstance(groups, Expr) else ONE)
+    channels = (
+        w.sizes[0] if transposed.value == 0 else w.sizes[1] * (groups if isinstance(groups, Expr) else ONE)
+    )
     sizes = (*((head[0],) if batched else ()), channels, *out)
     last = any(
-        t.strides is not None and t.sizes is not None and len(t.sizes) == 4 and channels_last(t.sizes, t.strides, ranges)
+        t.strides is not None
+        and t.sizes is not None
+        and len(t.sizes) == 4
+        and channels_last(t.sizes, t.strides, ranges)
         for t in (x, w)
     )
-    strides = channels_last_strides(sizes, ranges) if last and len(sizes) == 4 else contiguous_strides(sizes, ranges)
+    strides = (
+        channels_last_strides(sizes, ranges)
+        if last and len(sizes) == 4
+        else contiguous_strides(sizes, ranges)
+    )
     return [(sizes, strides, x.dtype)]
 
 

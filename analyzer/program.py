@@ -78,6 +78,8 @@ class Access:
     ``names`` gives the source's own index variables as expressions, for messages and witnesses.
     ``value_vars`` names the variables a stored value can depend on (None: not known).
     ``used`` is the condition under which a loaded value is not discarded by a later select.
+    ``index_bits`` and ``index_signed``: the type the index is computed in, its value being taken not to overflow;
+    ``narrow`` are those of ``names`` in the index that are computed in 32 bits, with their signedness.
     """
 
     param: str
@@ -92,6 +94,8 @@ class Access:
     value_vars: frozenset[str] | None = None
     used: Cond = TRUE
     index_bits: int = 64
+    index_signed: bool = True
+    narrow: tuple[tuple[str, bool], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +143,7 @@ class Tensor:
 
 
 #: Arguments of calls and launches. ``str``: text of a constant that is no integer (dtype, string, float).
-Arg: TypeAlias = "Tensor | Expr | str | None | tuple[Arg, ...]"
+Arg: TypeAlias = "Tensor | Expr | str | tuple[Arg, ...] | None"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,41 @@ from dataclasses import replace
 
 from .expr import ZERO, Expr
 from .facts import (
-    AllocFact, AssertFact, CallFact, Fact, LaunchFact, MoveFact, OutputFact, ResetFact, StateFact, UnmodelledFact, ViewFact,
+    AllocFact,
+    AssertFact,
+    CallFact,
+    Fact,
+    LaunchFact,
+    MoveFact,
+    OutputFact,
+    ResetFact,
+    StateFact,
+    UnmodelledFact,
+    ViewFact,
 )  # fmt: skip
+from .given import constant_tensor, input_tensor
+from .join import join
 from .memory import Slot, Storage, Tensor
 from .ops import result_layouts
 from .program import (
-    Alloc, Arg, Assert, Branch, Call, Check, Constant, Event, Function, Input, Launch, Loc, Loop, Move, Output,
-    Own, Program, Reset, Unmodelled, View,
+    Alloc,
+    Arg,
+    Assert,
+    Branch,
+    Call,
+    Check,
+    Event,
+    Function,
+    Launch,
+    Loc,
+    Loop,
+    Move,
+    Output,
+    Own,
+    Program,
+    Reset,
+    Unmodelled,
+    View,
 )  # fmt: skip
 from .program import Tensor as Operand
 from .ranges import Ranges
@@ -29,7 +57,12 @@ class Replay:
     """One function body under one profile. ``facts`` and ``storages`` are the result."""
 
     def __init__(
-        self, program: Program, function: Function, profile: Profile, ranges: Ranges, sizes: Mapping[str, Expr]
+        self,
+        program: Program,
+        function: Function,
+        profile: Profile,
+        ranges: Ranges,
+        sizes: Mapping[str, Expr],
     ) -> None:
         self.program = program
         self.profile = profile
@@ -42,10 +75,10 @@ class Replay:
         self._asserts: dict[str, list[Assert]] = {}
         self._collect_asserts(function.events)
         for i in function.inputs:
-            self._input(i)
+            self._given(i.name, input_tensor(i, program.device, self.fixed, ranges))
         rows = {c.index: c for c in program.constants}
         for name, index in function.constants:
-            self._constant(name, rows.get(index), function.loc)
+            self._given(name, constant_tensor(name, rows.get(index), program.device, function.loc, ranges))
         self.run(function.events)
 
     # -- helpers
@@ -84,41 +117,9 @@ class Replay:
     def bind(self, name: str, tensor: Tensor | None, at: Loc, raw: bool = False) -> None:
         self.slots[name] = Slot("live" if tensor is not None else "null", tensor, at, raw=raw)
 
-    def _input(self, i: Input) -> None:
-        dtype = i.dtype or "float32"
-        sizes = self.subs(i.sizes) if i.sizes is not None else None
-        strides = self.subs(i.strides) if i.strides is not None else None
-        capacity = reason = None
-        if i.unread and not all(self.fixed.get(f"{i.name}_size_{d}") for d in i.unread):
-            listed = ", ".join(map(str, i.unread))
-            reason = f"the wrapper does not read dynamic size {listed} of {i.name}; it may be tied to another size"
-        elif sizes is not None and strides is not None:
-            capacity = extent(sizes, strides, self.ranges)
-        else:
-            reason = "the wrapper does not state the sizes of this input"
-        storage = self._new(
-            Storage(
-                i.name, "input", capacity, dtype, i.loc, device=self.program.device, reason=reason or "",
-                guessed=i.dtype is None,
-            )
-        )  # fmt: skip
-        self.bind(i.name, Tensor(i.name, storage, ZERO, dtype, sizes, strides, i.loc), i.loc)
-
-    def _constant(self, name: str, row: Constant | None, loc: Loc) -> None:
-        if row is None:
-            storage = self._new(
-                Storage(name, "unknown", None, "float32", loc, reason="not in the constants table", guessed=True)
-            )
-            self.bind(name, Tensor(name, storage, ZERO, "float32", None, None, loc), loc)
-            return
-        from .expr import const
-
-        sizes, strides = tuple(map(const, row.sizes)), tuple(map(const, row.strides))
-        capacity = extent(sizes, strides, self.ranges) + row.offset
-        device = row.device or self.program.device
-        storage = self._new(Storage(name, "constant", capacity, row.dtype, row.loc, device=device))
-        tensor = Tensor(name, storage, const(row.offset), row.dtype, sizes, strides, row.loc)
-        self.bind(name, tensor, row.loc)
+    def _given(self, name: str, tensor: Tensor) -> None:
+        self._new(tensor.storage)
+        self.bind(name, tensor, tensor.loc)
 
     def use(self, name: str, loc: Loc, how: str) -> Tensor | None:
         """The tensor a handle holds; using an empty one is recorded."""
@@ -127,9 +128,8 @@ class Replay:
             return None
         owner = self.slots.get(slot.owner) if slot.owner else None
         state, at = slot.state, slot.at
-        if state == "live" and slot.raw and owner is not None and owner.state in ("reset", "moved"):
-            if owner.state == "reset":
-                state, at = "reset", owner.at
+        if state == "live" and slot.raw and owner is not None and owner.state == "reset":
+            state, at = "reset", owner.at
         if state == "null" and slot.tensor is None:
             return None
         if state != "live":
@@ -147,9 +147,7 @@ class Replay:
         sizes, strides = self.subs(e.sizes), self.subs(e.strides)
         outcome = self.profile.alloc(sizes, strides, e.dtype, e.device, self.ranges)
         name = e.result.removesuffix("_handle")
-        storage = self._new(
-            Storage(name, "allocation", outcome.capacity, e.dtype, e.loc, device=e.device)
-        )
+        storage = self._new(Storage(name, "allocation", outcome.capacity, e.dtype, e.loc, device=e.device))
         tensor = Tensor(
             name, storage, ZERO, e.dtype, sizes, outcome.strides if outcome.kind != "reject" else strides, e.loc,
             meant_strides=strides,
@@ -178,7 +176,16 @@ class Replay:
         storage, offset, carried = source.storage, outcome.offset, outcome.strides
         if outcome.kind == "copy":
             of = Tensor(
-                e.result, source.storage, outcome.expected_offset, dtype, sizes, meant, e.loc, e.base, meant, True
+                e.result,
+                source.storage,
+                outcome.expected_offset,
+                dtype,
+                sizes,
+                meant,
+                e.loc,
+                e.base,
+                meant,
+                True,
             )
             storage = self._new(
                 Storage(
@@ -214,7 +221,15 @@ class Replay:
 
     def _lost(self, name: str, base: str, loc: Loc) -> None:
         storage = self._new(
-            Storage(self._display(name), "unknown", None, "float32", loc, reason=f"{base} is not known", guessed=True)
+            Storage(
+                self._display(name),
+                "unknown",
+                None,
+                "float32",
+                loc,
+                reason=f"{base} is not known",
+                guessed=True,
+            )
         )
         self.bind(name, Tensor(self._display(name), storage, ZERO, "float32", None, None, loc, base), loc)
 
@@ -358,7 +373,7 @@ class Replay:
             ends.append(self.slots)
         self.slots = before
         for name, old in before.items():
-            self.slots[name] = self._join(name, [end[name] for end in ends if name in end], old, e.loc)
+            self.slots[name] = self._joined(name, [end[name] for end in ends if name in end], old, e.loc)
 
     def _on_loop(self, e: Loop) -> None:
         before = {n: Slot(s.state, s.tensor, s.at, s.owner, s.raw) for n, s in self.slots.items()}
@@ -367,37 +382,15 @@ class Replay:
         self.loops.append((first, self.seq))
         after = self.slots
         self.slots = {
-            n: self._join(n, [old, after[n]] if n in after else [old], old, e.loc) for n, old in before.items()
+            n: self._joined(n, [old, after[n]] if n in after else [old], old, e.loc)
+            for n, old in before.items()
         }
 
-    def _join(self, name: str, slots: Sequence[Slot], old: Slot, at: Loc) -> Slot:
-        """The state after alternatives: what all agree on, otherwise a storage that may be any of them."""
-        live = [s for s in slots if s.state == "live" and s.tensor is not None]
-        if not live:
-            return slots[0] if slots else old
-        first = live[0]
-        tensors = [s.tensor for s in live if s.tensor is not None]
-        if all(t == tensors[0] for t in tensors):
-            return first if len(live) == len(slots) or old.state == "null" else live[0]
-        head = tensors[0]
-        same = all(
-            t.sizes == head.sizes and t.strides == head.strides and t.offset == head.offset and t.dtype == head.dtype
-            and t.storage.capacity == head.storage.capacity
-            for t in tensors
-        )  # fmt: skip
-        storage = self._new(
-            Storage(
-                head.storage.name if same else name, "joined", head.storage.capacity if same else None, head.dtype, at,
-                device=head.storage.device, reason="" if same else "differs between branches",
-                parts=tuple(dict.fromkeys(t.storage for t in tensors)),
-                guessed=any(t.storage.guessed for t in tensors),
-            )
-        )  # fmt: skip
-        joined = Tensor(
-            name, storage, head.offset, head.dtype, head.sizes if same else None, head.strides if same else None, at,
-            head.base, head.meant_strides, head.view,
-        )  # fmt: skip
-        return Slot("live", joined, at)
+    def _joined(self, name: str, slots: Sequence[Slot], old: Slot, at: Loc) -> Slot:
+        slot, storage = join(name, slots, old, at)
+        if storage is not None:
+            self._new(storage)
+        return slot
 
 
 def _guessed(argument: object) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .bounds import decide
 from .bounds.model import Decision
-from .expr import TRUE, Expr, total, sym
+from .expr import TRUE, Expr, sym, total
 from .facts import ViewFact
 from .memory import scaled
 from .program import Var

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def check(analysis: Analysis) -> Iterator[Finding]:
     views = copies.copies(analysis)
-    for launch, tensor, _param, verdicts in common.by_parameter(analysis, ("load",)):
+    for _launch, tensor, _param, verdicts in common.by_parameter(analysis, ("load",)):
         fact = views.get(tensor.storage)
         if fact is None:
             continue

@@ -38,7 +38,9 @@ def _empty(analysis: Analysis, fact: LaunchFact) -> Iterator[Finding]:
         grid = fact.scalars.get(f"grid.{dim}")
         if grid is None or analysis.ranges.nonneg(grid - 1) is True:
             continue
-        for sizes in analysis.ranges.samples(grid.symbols) if grid.symbols <= analysis.ranges.bounds.keys() else ():
+        for sizes in (
+            analysis.ranges.samples(grid.symbols) if grid.symbols <= analysis.ranges.bounds.keys() else ()
+        ):
             if evaluate(grid, sizes) != 0:
                 continue
             event = fact.event

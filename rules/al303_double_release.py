@@ -24,14 +24,14 @@ def check(analysis: Analysis) -> Iterator[Finding]:
     if analysis.profile.output_facts.duplicates != "double-release":
         return
     outputs = {f.event.index: f for f in analysis.facts(OutputFact)}
-    for fact in outputs.values():
-        same = outputs.get(fact.event.same_as) if fact.event.same_as is not None else None
+    for output in outputs.values():
+        same = outputs.get(output.event.same_as) if output.event.same_as is not None else None
         if same is not None:
             tensor = same.tensor
             yield RULE.finding(
-                f"outputs {same.event.index} and {fact.event.index} are one handle, and {analysis.profile.name} "
+                f"outputs {same.event.index} and {output.event.index} are one handle, and {analysis.profile.name} "
                 f"deletes each output on its own: it is freed twice",
-                fact.event.loc, related=[Related("the handle is handed out here", same.event.loc)],
+                output.event.loc, related=[Related("the handle is handed out here", same.event.loc)],
                 storage=tensor.storage.root.name if tensor else None, tensor=tensor.label if tensor else None,
             )  # fmt: skip
 

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 def check(analysis: Analysis) -> Iterator[Finding]:
     for fault in contents.faults(analysis):
-        if fault.kind != "clobbered" or not isinstance(fault.other, ViewFact) or fault.other.event.how == "pool":
+        if (
+            fault.kind != "clobbered"
+            or not isinstance(fault.other, ViewFact)
+            or fault.other.event.how == "pool"
+        ):
             continue
         taker = fault.other.tensor.name
         yield finding(

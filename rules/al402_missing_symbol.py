@@ -18,15 +18,19 @@ def check(analysis: Analysis) -> Iterator[Finding]:
     uses: dict[str, list[tuple[Loc, tuple[str, ...]]]] = {}
     for fact in analysis.facts(CallFact):
         uses.setdefault(fact.event.op, []).append((fact.event.loc, fact.event.source_nodes))
-    for made in (*analysis.facts(AllocFact), *analysis.facts(ViewFact)):
+    for made in analysis.facts(AllocFact):
         uses.setdefault(made.event.op, []).append((made.event.loc, ()))
+    for view in analysis.facts(ViewFact):
+        uses.setdefault(view.event.op, []).append((view.event.loc, ()))
     for symbol, places in uses.items():
         if not symbol.startswith("aoti_torch_"):
             continue
         state = analysis.profile.symbol(symbol)
         if state in ("absent", "throws"):
-            what = f"{analysis.profile.name} does not have {symbol}" if state == "absent" else (
-                f"{symbol} is a stub that always throws in {analysis.profile.name}"
+            what = (
+                f"{analysis.profile.name} does not have {symbol}"
+                if state == "absent"
+                else (f"{symbol} is a stub that always throws in {analysis.profile.name}")
             )
             times = f", called {len(places)} times" if len(places) > 1 else ""
             yield RULE.finding(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.findings import Evidence, Finding, Related
 from ..analyzer.facts import Verdict
+from ..analyzer.findings import Evidence, Finding, Related
 from ..analyzer.rows import ends
 from . import common
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def out_of_bounds(analysis: Analysis, rule: Rule, kinds: tuple[str, ...], verb: str) -> Iterator[Finding]:
     """One finding for each launch and parameter with an access outside, by its furthest access."""
-    for launch, tensor, param, verdicts in common.by_parameter(analysis, kinds):
+    for _launch, _tensor, _param, verdicts in common.by_parameter(analysis, kinds):
         faults = [v for v in verdicts if v.decision.status == "fault"]
         if faults:
             yield _finding(analysis, rule, verb, common.extreme(faults), verdicts)
@@ -30,8 +30,7 @@ def _finding(analysis: Analysis, rule: Rule, verb: str, v: Verdict, verdicts: li
     side = "up to element" if where >= 0 else "element"
     holds = f"the packed copy of {common.named(tensor)}" if storage.kind == "copy" else storage.name
     message = (
-        f"{launch.event.kernel} {verb} {side} {where} through {v.param.name}, "
-        f"but {holds} holds {d.available}"
+        f"{launch.event.kernel} {verb} {side} {where} through {v.param.name}, but {holds} holds {d.available}"
     )
     sizes = {k: x for k, x in (d.witness or {}).items() if k in analysis.ranges.bounds}
     if sizes:

@@ -8,7 +8,6 @@ Cursors are slow to walk from Python, so only the functions asked for are conver
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from ctypes import byref, c_uint, py_object
 from functools import lru_cache
@@ -16,52 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from ..program import Loc
+from .nodes import Node, Text
 
 _PRELUDES = Path(__file__).parent
-
-
-class Node:
-    """One statement or expression.
-
-    ``kind`` is one of: int float str name call method member index bin assign un cond lambda init cast
-    construct throw decl if for while block return break continue switch case null other.
-    ``value``: the integer, name, operator or text; ``kids``: operands in source order; ``type``: source text of
-    a declared or target type; ``start``/``end``: offsets into the unit's text.
-    """
-
-    __slots__ = ("end", "kids", "kind", "start", "type", "value")
-
-    def __init__(
-        self, kind: str, value: Any, kids: list[Node], start: int, end: int, type_: str = ""
-    ) -> None:
-        self.kind, self.value, self.kids = kind, value, kids
-        self.start, self.end, self.type = start, end, type_
-
-    def __repr__(self) -> str:
-        inner = " ".join(map(repr, self.kids))
-        return f"({self.kind}{'' if self.value is None else f' {self.value}'}{' ' + inner if inner else ''})"
-
-
-class Text:
-    """A source text with a path and fast line lookup; ``first_line`` is the file line of its first line."""
-
-    def __init__(self, path: str, text: str, first_line: int = 1) -> None:
-        self.path, self.text, self.first_line = path, text, first_line
-        self._starts = [0, *(m.end() for m in re.finditer("\n", text))]
-
-    def loc(self, start: int, end: int = 0) -> Loc:
-        i = bisect_right(self._starts, start) - 1
-        j = bisect_right(self._starts, max(start, end)) - 1
-        return Loc(
-            self.path,
-            i + self.first_line,
-            start - self._starts[i] + 1,
-            j + self.first_line if end else 0,
-            end - self._starts[j] + 1 if end else 0,
-        )
-
-    def line_of(self, offset: int) -> int:
-        return bisect_right(self._starts, offset) - 1 + self.first_line
 
 
 class Unit:
@@ -86,7 +42,6 @@ class Unit:
             unsaved_files=[(name, head + "\n" + body)],
             options=0x200,  # keep going after an error
         )  # fmt: skip
-        self._head_lines = head.count("\n") + 1
         self._lib = ci.conf.lib
         self._found: list[Any] = []
         self._visitor = ci.callbacks["cursor_visit"](self._visit)
@@ -109,7 +64,8 @@ class Unit:
 
     # -- cursors
     def children(self, cursor: Any) -> list[Any]:
-        self._found = found = []
+        found: list[Any] = []
+        self._found = found
         self._lib.clang_visitChildren(cursor, self._visitor, self._nothing)
         return found
 
@@ -393,15 +349,12 @@ class _Converter:
 
     def var(self, c: Any, a: int, b: int) -> Node:
         lib = self.u._lib
-        at = self._at(lib.clang_getCursorLocation(c))
+        at = self.u._offset(lib.clang_getCursorLocation(c))
         name = self.u.spelling(c)
         after = at + len(name)
         kids = [k for k in self.kids(c) if k.start >= after or k.kind == "lambda"]
         kids = [k for k in kids if not (k.kind == "construct" and not k.kids and k.start <= at)]
         return Node("decl", name, kids, a, b, self.text[a:at].strip())
-
-    def _at(self, location: Any) -> int:
-        return self.u._offset(location)
 
     def if_(self, c: Any, a: int, b: int) -> Node:
         return Node("if", None, self.kids(c), a, b)

@@ -7,9 +7,20 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..expr import (
-    Cond, Expr, ZERO, compare, const, floordiv, maximum, minimum, mod, tdiv, tmod, where,
+    ZERO,
+    Cond,
+    Expr,
+    compare,
+    const,
+    floordiv,
+    maximum,
+    minimum,
+    mod,
+    tdiv,
+    tmod,
+    where,
 )  # fmt: skip
-from .cxx import Node
+from .nodes import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +126,11 @@ def integer(node: Node, lookup: Callable[[Node], Expr]) -> Expr:
     if k == "call":
         name = node.value
         if name in ("min", "max"):
-            args = node.kids[0].kids if len(node.kids) == 1 and node.kids[0].kind in ("init", "construct") else node.kids
+            args = (
+                node.kids[0].kids
+                if len(node.kids) == 1 and node.kids[0].kind in ("init", "construct")
+                else node.kids
+            )
             vals = [integer(a, lookup) for a in args]
             return minimum(*vals) if name == "min" else maximum(*vals)
         if name == "div_floor_integer":

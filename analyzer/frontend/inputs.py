@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..program import Loc
-from .cxx import Node, Unit
+from .cxx import Unit
+from .nodes import Node
 
 _DIM = re.compile(r"(\w+)_(size|stride)$")
 _DTYPE = re.compile(r"aoti_torch_dtype_(\w+)")

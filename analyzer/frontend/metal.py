@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ..program import Kernel, Loc
-from .cxx import Node, Text, Unit
+from .cxx import Unit
 from .metal_body import Body
 from .metal_record import Record
 from .metal_signature import bind
 from .metal_source import blank_attributes, libraries
+from .nodes import Node, Text
 
 
 def find_kernels(text: str, path: str) -> dict[str, Kernel]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from ..expr import FALSE, Cond, ceildiv, opaque
 from ..program import Var
-from .cxx import Node
 from .metal_expr import Expressions
 from .metal_record import Record
 from .metal_values import ANYTHING, Value, integer, merged
+from .nodes import Node
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from ..expr import TRUE, Cond, Expr, const, floordiv, maximum, minimum, mod
 from .cpu_real import magnitude, negate
-from .cxx import Node
 from .metal_real import Reals, literal
 from .metal_record import REDUCTION_INDEX, Record
 from .metal_values import INTEGERS, Arithmetic, Value, common_type, integer, merged
+from .nodes import Node
 
 _DECLTYPE = re.compile(r"decltype\s*\((.*)\)\Z", re.S)
 _TOKEN = re.compile(r"\d[\w.]*|[A-Za-z_]\w*")
@@ -136,7 +136,7 @@ class Expressions:
         if offset.base is not None or n.value not in ("+", "-") or (n.value == "-" and pointer is b):
             return self._opaque_use(n, "", [a, b])
         offset = self.math.settle(self.math.as_integer(offset))
-        type_ = offset.type if pointer.expr == 0 else common_type(pointer.type, offset.type)
+        type_ = offset.type if pointer.expr == 0 else "long"
         e = None
         if pointer.expr is not None and offset.expr is not None:
             e = pointer.expr + offset.expr if n.value == "+" else pointer.expr - offset.expr
@@ -192,7 +192,7 @@ class Expressions:
                 return None
             at = self.index(n.kids[1])
             e = None if base.expr is None or at.expr is None else base.expr + at.expr
-            type_ = at.type if base.expr == 0 else common_type(base.type, at.type)
+            type_ = at.type if base.expr == 0 else "long"  # addresses are added in 64 bits
             return merged(type_, base, at, base=base.base, expr=e)
         if n.kind == "un" and n.value == "*":
             v = self.value(n.kids[0])

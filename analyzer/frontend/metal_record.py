@@ -9,8 +9,8 @@ from typing import Literal
 from ..expr import TRUE, Cond, Expr, sym
 from ..program import Access, Loc, Var
 from ..ranges import Ranges
-from .cxx import Node, Text
 from .metal_values import ANYTHING, INTEGERS, Value
+from .nodes import Node, Text
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 #: Index variables of reduction dimensions: all threads of a group differ in these alone.
@@ -33,6 +33,7 @@ class Draft:
     names: tuple[tuple[str, Expr], ...]
     value_vars: frozenset[str] | None
     reason: str | None
+    narrow: tuple[tuple[str, bool], ...] = ()
     used: Cond | None = None
 
 
@@ -130,11 +131,14 @@ class Record:
         )
         deps = None if stored is None or ANYTHING in stored.deps else stored.deps
         reason = None if pointer.expr is not None else f"the index {text} is not an integer expression"
+        types = {n: INTEGERS.get(self.env[n].type, (64, True)) for n, _ in names}
+        narrow = tuple((n, signed) for n, (bits, signed) in types.items() if bits == 32)
         self.drafts.append(
             Draft(
-                pointer.base, kind, pointer, self.path, self.loops, self.loc(node), text, names, deps, reason
+                pointer.base, kind, pointer, self.path, self.loops, self.loc(node), text, names, deps, reason,
+                narrow,
             )
-        )
+        )  # fmt: skip
         self.sink(pointer)
         if stored is not None:
             self.sink(stored)
@@ -157,6 +161,7 @@ class Record:
         used = TRUE if d.used is None else d.used
         symbols = d.guard.symbols | used.symbols | (d.index.expr.symbols if d.index.expr else frozenset())
         data = tuple(v for name, v in self.data.items() if name in symbols)
+        bits, signed = INTEGERS.get(d.index.type, (64, True))
         return Access(
             param=d.param,
             kind=d.kind,
@@ -169,5 +174,7 @@ class Record:
             names=d.names,
             value_vars=d.value_vars,
             used=used,
-            index_bits=32 if INTEGERS.get(d.index.type, (64, True))[0] <= 32 else 64,
+            index_bits=32 if bits <= 32 else 64,
+            index_signed=signed or bits < 32,
+            narrow=d.narrow,
         )

@@ -6,9 +6,9 @@ import re
 
 from ..expr import ZERO, sym
 from ..program import Param, Var
-from .cxx import Node
 from .metal_record import Record
 from .metal_values import DTYPES, INTEGERS, Value
+from .nodes import Node
 
 _PARAMETER = re.compile(
     r"(?P<type>.*?)\s*(?P<mark>[*&]?)\s*(?P<name>\w+)\s*(?:\[\[\s*(?P<attribute>\w+).*\]\])?\s*\Z", re.S

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from ..program import Constant, Loc
-from .cxx import Text
+from .nodes import Text
 
 #: Functions whose bodies the wrapper reader wants.
 _WANTED = re.compile(
@@ -27,9 +27,7 @@ _SCOPED = re.compile(r"(?:torch::)?aot_inductor::(\w+)\s*(?:<[\w:, ]*>)?\s*\(")
 _FIELD = re.compile(r"constants_info_\[(\d+)\]\.(\w+)\s*=\s*([^;]*);")
 _TORCH = re.compile(r"//\s*torch(?: version)?:?\s*(\d+\.\d+[\w.+]*)")
 _CPP_WORDS = frozenset(
-    "if for while switch return sizeof alignof alignas decltype catch throw new delete constexpr noexcept "
-    "static_cast reinterpret_cast const_cast dynamic_cast auto void int long float double bool char "
-    "static const inline template typename operator defined and or not do else try case".split()
+    ["if", "for", "while", "switch", "return", "sizeof", "alignof", "alignas", "decltype", "catch", "throw", "new", "delete", "constexpr", "noexcept", "static_cast", "reinterpret_cast", "const_cast", "dynamic_cast", "auto", "void", "int", "long", "float", "double", "bool", "char", "static", "const", "inline", "template", "typename", "operator", "defined", "and", "or", "not", "do", "else", "try", "case"]
 )
 
 
@@ -88,7 +86,13 @@ def prepare(text: str, path: str, prelude_names: frozenset[str], first_line: int
     extra += "".join(f"extern int32_t {n};\n" for n in cached)
     source = Text(path, kept, first_line)
     return Prepared(
-        source, text, extra, _constants(body, source), _device(text, code), _torch_version(text), _dialect(text)
+        source,
+        text,
+        extra,
+        _constants(body, source),
+        _device(text, code),
+        _torch_version(text),
+        _dialect(text),
     )
 
 
@@ -148,7 +152,12 @@ def _places(text: str) -> set[int]:
 
 def _function(text: str) -> str:
     """One definition: the model class under its plain name, no preprocessor lines, macros or constexpr-if."""
-    text = re.sub(r"\bAOTInductorModel(\w+)::", lambda m: "AOTInductorModel" + "::" + " " * len(m.group(1)), text, count=1)
+    text = re.sub(
+        r"\bAOTInductorModel(\w+)::",
+        lambda m: "AOTInductorModel" + "::" + " " * len(m.group(1)),
+        text,
+        count=1,
+    )
     text = _LIKELY.sub(lambda m: " " * len(m.group(0)), text)
     text = text.replace("if constexpr", "if          ")
     return _INCLUDE.sub(lambda m: " " * len(m.group(0)), text)

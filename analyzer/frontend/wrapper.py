@@ -120,7 +120,11 @@ def _kernels(
 def _vector_bytes(text: str) -> int | None:
     """Vector width in force, from the compile command in the trailer; None when it is not stated."""
     m = re.search(r"CPU_CAPABILITY_(AVX512|AVX2|NEON|SVE256|ZVECTOR|VSX)", text)
-    return {"AVX512": 64, "AVX2": 32, "NEON": 16, "SVE256": 32, "ZVECTOR": 32, "VSX": 32}[m.group(1)] if m else None
+    return (
+        {"AVX512": 64, "AVX2": 32, "NEON": 16, "SVE256": 32, "ZVECTOR": 32, "VSX": 32}[m.group(1)]
+        if m
+        else None
+    )
 
 
 # -- inputs -------------------------------------------------------------------------------------
