@@ -34,11 +34,13 @@ def build(state: State, raw: RawAccess, loc: Loc) -> Access:
         reason = state.kernel.unknown[unknown[0]]
     elif draft.index is None:
         reason = "the pointer is reinterpreted and its element size is not known"
+    names = tuple((k, e) for k, e in draft.names.items() if e != sym(k))
     return Access(
         raw.ptr.param, raw.kind, None if unknown else draft.index,
         tuple(Var(n, v.extent, v.kind, v.lo, v.hi) for n, v in draft.vars.items()), draft.guard, loc,
-        raw.text, reason, tuple((k, e) for k, e in draft.names.items() if e != sym(k)),
+        raw.text, reason, names,
         None if draft.deps is None else frozenset(draft.deps & draft.vars.keys()), draft.used, raw.ptr.bits,
+        narrow=tuple((k, True) for k, _ in names if k in raw.narrow),
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
@@ -123,9 +124,10 @@ def _record(
     shape = broadcast((ptr.shape, mask.shape))
     # a block of lower rank has its lanes along other axes than its source means
     shown = tuple((k, v.expr) for k, v in names if len(v.shape) in (0, len(shape)))
+    narrow = tuple(k for k, v in names if v.bits == 32 and re.search(rf"\b{re.escape(k)}\b", text))
     raw = RawAccess(
         kind, ptr, shape, mask.cond, tuple(state.path), tuple(state.loops), tuple(state.facts),
-        node, text, shown, deps, load_id,
+        node, text, shown, deps, load_id, narrow,
     )  # fmt: skip
     state.accesses.append(raw)
 

@@ -52,6 +52,8 @@ class RawAccess:
     names: tuple[tuple[str, Expr], ...]
     deps: frozenset[str] | None
     load_id: int | None
+    #: Those of ``names`` in the text that are computed in 32 bits.
+    narrow: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
