@@ -109,7 +109,8 @@ class _State:
     def _launch(self, fact: LaunchFact, verdicts: list[Verdict]) -> list[Touch]:
         params = dict.fromkeys(v.param.name for v in verdicts)
         return [
-            Touch(fact, fact.args[p], self._footprint([v for v in verdicts if v.param.name == p]), p) for p in params
+            Touch(fact, fact.args[p], self._footprint([v for v in verdicts if v.param.name == p]), p)
+            for p in params
         ]
 
     def _footprint(self, verdicts: list[Verdict]) -> Region | None:

@@ -33,7 +33,10 @@ def region(tensor: Tensor, ranges: Ranges) -> Region | None:
         return None
     size, count = itemsize(tensor.dtype), extent(tensor.sizes, strides, ranges)
     start = tensor.offset * size
-    dense = ranges.equal(count, numel(tensor.sizes)) is True and self_overlapping(tensor.sizes, strides, ranges) is False
+    dense = (
+        ranges.equal(count, numel(tensor.sizes)) is True
+        and self_overlapping(tensor.sizes, strides, ranges) is False
+    )
     return Region(tensor.storage, start, start + count * size, dense)
 
 

@@ -1,0 +1,75 @@
+"""AL211: what is read may not have been written yet, as the runtime does not order the two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..analyzer.facts import CallFact, LaunchFact
+from ..analyzer.findings import Finding, Related
+from ..analyzer.ordering import Touch, Unordered, unordered
+from . import common
+from .registry import Rule
+
+if TYPE_CHECKING:
+    from ..analyzer.analysis import Analysis
+
+
+def check(analysis: Analysis) -> Iterator[Finding]:
+    for found in unordered(analysis):
+        yield _finding(analysis, found)
+
+
+def _name(touch: Touch) -> str:
+    return touch.fact.event.kernel if isinstance(touch.fact, LaunchFact) else touch.fact.event.op
+
+
+def _finding(analysis: Analysis, found: Unordered) -> Finding:
+    reader, writer = found.reader, found.writers[-1]
+    tensor = reader.tensor
+    view = tensor if tensor.second_buffer else writer.tensor
+    launch = reader.fact if isinstance(reader.fact, LaunchFact) else None
+    call = reader.fact if isinstance(reader.fact, CallFact) else None
+    more = f" and {len(found.writers) - 1} before" if len(found.writers) > 1 else ""
+    related = [
+        *(
+            Related(f"{_name(w)} writes {common.named(w.tensor)} here", w.fact.event.loc)
+            for w in found.writers[-4:]
+        ),
+        *common.origin(view),
+    ]
+    return RULE.finding(
+        f"{_name(reader)} reads {common.named(tensor)} after {_name(writer)} wrote {common.named(writer.tensor)}{more}; "
+        f"the view at element {view.offset} of {tensor.storage.name} is a second buffer over the same memory, and "
+        f"{analysis.profile.name} does not make the read wait",
+        reader.fact.event.loc, related=related, storage=tensor.storage.root.name, tensor=tensor.label,
+        base=tensor.base, kernel=launch.event.kernel if launch else None, parameter=reader.parameter,
+        launch_line=launch.event.loc.line if launch else None, op=call.event.op if call else None,
+        source_nodes=common.source_nodes(analysis, tensor, launch), evidence=common.layout_evidence(view),
+    )  # fmt: skip
+
+
+RULE = Rule(
+    code="AL211",
+    name="unordered-access",
+    severity="warning",
+    summary="A buffer is written through one buffer object and read through another that nothing orders after it.",
+    explanation="""
+    This runtime binds a view at an offset as a second buffer object over the same memory. The GPU driver tracks
+    hazards by buffer object, so a kernel or op that reads through the view may run before the one that wrote
+    through the parent has finished (and the other way round). Whether it does depends on timing: stale values now
+    and then, or always.
+    """,
+    bad="""
+    aoti_torch_mps_set_arg_tensor(handle, 0, buf1);                      // the kernel writes buf1
+    aoti_torch_mps_mm_out(buf2, reinterpret_tensor_wrapper(buf1, 2, {6L, 16L}, {16L, 1L}, 96L), …);
+    """,
+    good="""
+    // offset 0: the view has the address, and so the buffer object, of buf1
+    aoti_torch_mps_mm_out(buf2, reinterpret_tensor_wrapper(buf1, 2, {6L, 16L}, {16L, 1L}, 0L), …);
+    """,
+    since="0.1.0",
+    check=check,
+    help="Make the part that is read a buffer of its own (.clone() or .contiguous() in the model), or use a runtime "
+    "version that binds views as buffer and offset.",
+)

@@ -1,0 +1,68 @@
+"""AL306: the runtime never frees a buffer that had a view at an offset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..analyzer.facts import ViewFact
+from ..analyzer.findings import Finding, Related
+from ..analyzer.memory import Storage
+from . import common
+from .registry import Rule
+
+if TYPE_CHECKING:
+    from ..analyzer.analysis import Analysis
+
+#: Storages a runtime counts references of: constants are only wrapped, and live as long as the model.
+_OWNED = ("allocation", "result", "input", "copy")
+
+
+def check(analysis: Analysis) -> Iterator[Finding]:
+    leaked: dict[Storage, list[ViewFact]] = {}
+    for fact in analysis.facts(ViewFact):
+        if fact.outcome.leaks and fact.outcome.kind == "alias" and fact.source.storage.kind in _OWNED:
+            leaked.setdefault(fact.source.storage, []).append(fact)
+    for storage, views in leaked.items():
+        yield _finding(analysis, storage, views)
+
+
+def _finding(analysis: Analysis, storage: Storage, views: list[ViewFact]) -> Finding:
+    first = views[0]
+    more = f" and {len(views) - 1} more" if len(views) > 1 else ""
+    size = f" ({storage.capacity} elements of {storage.dtype})" if storage.capacity is not None else ""
+    return RULE.finding(
+        f"{analysis.profile.name} never frees {storage.name}{size}: {common.named(first.tensor)}, a view at offset "
+        f"{first.event.offset}{more}, holds on to it; each run leaks another",
+        first.event.loc,
+        related=[
+            *common.origin(first.source),
+            *(Related(f"another view at offset {v.event.offset}", v.event.loc) for v in views[1:4]),
+        ],
+        storage=storage.root.name, tensor=first.tensor.label, base=first.tensor.base, op=first.event.op,
+        source_nodes=common.source_nodes(analysis, first.tensor), evidence=common.layout_evidence(first.tensor),
+    )  # fmt: skip
+
+
+RULE = Rule(
+    code="AL306",
+    name="runtime-leak",
+    severity="warning",
+    summary="This runtime never frees a buffer once it has given out a view of it at an offset.",
+    explanation="""
+    The runtime counts the references to a buffer and adds one for every view at an offset, which nothing takes
+    away again. The results are right; memory grows with every run until the model is unloaded.
+    """,
+    bad="""
+    auto buf1 = wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(buf0, 2, {6L, 16L}, {16L, 1L}, 96L));
+    buf0.reset();      // the count stays at 1
+    """,
+    good="""
+    auto buf1 = wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(buf0, 2, {6L, 16L}, {16L, 1L}, 0L));
+    buf0.reset();
+    """,
+    since="0.1.0",
+    check=check,
+    help="Let kernels index into the buffer themselves (the pointwise slices of one fused kernel do), or use a "
+    "runtime version that binds views as buffer and offset.",
+)

@@ -1,0 +1,37 @@
+"""When a runtime's answer is a fault, and for which sizes; shared by rules on copies and on outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..analyzer.findings import Severity
+from ..analyzer.runtimes.profile import Outcome
+
+_EFFECTS = {
+    "abort": "the process ends", "error": "the call fails", "undefined": "the runtime misbehaves",
+    "wrong": "wrong elements arrive",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """``sizes`` at which it happens, empty for all; only then it is an error."""
+
+    reason: str
+    severity: Severity
+    sizes: dict[str, int] | None
+
+
+def refusal(outcome: Outcome, kinds: tuple[str, ...] = ("reject", "corrupt")) -> Refusal | None:
+    """What goes wrong, for every size or for some admitted one; None when nothing is known to."""
+    if outcome.kind in kinds:
+        return Refusal(f"{outcome.reason}; {effect(outcome)}", "error", None)
+    found = next((dict(sizes) for kind, sizes in outcome.cases if kind in kinds), None)
+    return None if found is None else Refusal(outcome.reason, "warning", found)
+
+
+def effect(outcome: Outcome) -> str:
+    """What happens, in words, with the error code if there is one."""
+    text = _EFFECTS.get(outcome.effect, "the call fails")
+    code = outcome.error
+    return f"{text} ({code})" if code and code not in ("abort", "error", "undefined") else text
