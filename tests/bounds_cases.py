@@ -6,16 +6,31 @@ Everything is drawn from one :class:`random.Random`, so that a seed stands for a
 from __future__ import annotations
 
 import itertools
+import os
 from dataclasses import dataclass
 from random import Random
 
 from aoti_lint.analyzer.expr import (
-    TRUE, Cond, Expr, compare, const, evaluate, evaluate_cond, floordiv, maximum, minimum, mod,
-    sym, tdiv, tmod, where,
+    TRUE,
+    Cond,
+    Expr,
+    compare,
+    const,
+    evaluate,
+    evaluate_cond,
+    floordiv,
+    maximum,
+    minimum,
+    mod,
+    sym,
+    tdiv,
+    tmod,
+    where,
 )  # fmt: skip
 from aoti_lint.analyzer.program import Var
 from aoti_lint.analyzer.ranges import Ranges
 
+EXAMPLES = int(os.environ.get("BOUNDS_EXAMPLES", "250"))
 NAMES = ("x0", "x1", "x2")
 SIZES = ("s0", "s1")
 
@@ -237,6 +252,10 @@ def symbolic_loop(r: Random) -> Case:
     return Case(index, vars, guard, const(0), capacity(r, whole, whole, whole - 1), ranges, envs)
 
 
+#: Kinds of cases.
+KINDS = (concrete, mixed_radix, loaded, symbolic, symbolic_view, symbolic_loop)
+
+
 # -- brute force
 
 
@@ -263,3 +282,12 @@ def divides_by_zero(case: Case) -> bool:
     except ZeroDivisionError:
         return True
     return False
+
+
+def is_iteration(case: Case, at: dict[str, int]) -> bool:
+    """Whether a point is an iteration, at sizes that are admitted."""
+    for v in case.vars:
+        if v.extent is not None and not 0 <= at[v.name] < evaluate(v.extent, at):
+            return False
+    sizes = {n: at[n] for n in case.ranges.bounds if n in at}
+    return bool(evaluate_cond(case.guard, at)) and case.ranges.admits(sizes)

@@ -62,7 +62,9 @@ class Piece:
     The variables need not be those of the kernel: ``steps`` says, in the order of replacement, what each
     replaced variable is in terms of those that came after it.  ``sizes`` knows what must hold for this
     piece to have any iteration.  ``data`` names the variables that stand for values loaded from memory;
-    ``atoms`` are those of them that stand for an operation on loaded values.
+    ``atoms`` are those of them that stand for an operation on loaded values.  ``folded``: several iterations
+    may have become one point.  ``needs`` are expressions over sizes that are all >= 0 where there is an
+    iteration.
     """
 
     index: Expr
@@ -72,3 +74,5 @@ class Piece:
     sizes: Ranges
     data: frozenset[str] = frozenset()
     atoms: tuple[tuple[str, Op], ...] = ()
+    folded: bool = False
+    needs: tuple[Expr, ...] = ()

@@ -10,7 +10,7 @@ from ..program import Var
 from ..ranges import Ranges
 from .corner import extreme
 from .model import Ends, Piece
-from .reshape import alternatives, merge, split
+from .reshape import alternatives, merge, rotate, split
 from .simplify import simplify, tidy, tidy_size
 from .tighten import tighten
 
@@ -28,11 +28,17 @@ def without_opaque(c: Cond, value: Cond) -> Cond:
 
 
 def pieces(
-    index: Expr, variables: Sequence[Var], guard: Cond, ranges: Ranges, typed: bool = True
+    index: Expr,
+    variables: Sequence[Var],
+    guard: Cond,
+    ranges: Ranges,
+    typed: bool = True,
+    partition: bool = True,
 ) -> list[Piece]:
     """Pieces that together cover every iteration in which ``guard`` may hold.
 
-    ``typed``: let loaded values have the bounds of their type, not only those of the guards.
+    ``typed``: let loaded values have the bounds of their type, not only those of the guards.  Without
+    ``partition`` there is at most one piece, possibly with guards that a partition would have resolved.
     """
     box: dict[str, Ends] = {}
     data = set()
@@ -62,8 +68,8 @@ def pieces(
         p = replace(p, index=p.index.replace(new), data=frozenset(data), atoms=names)
         guard = guard.replace(new)
     out: list[Piece] = []
-    for conj in _disjuncts(guard):
-        out.extend(_normalised(replace(p, guards=conj.conjuncts()), MAX_PIECES - len(out)))
+    for conj in _disjuncts(guard) if partition else [guard]:
+        out.extend(_normalised(replace(p, guards=conj.conjuncts()), MAX_PIECES - len(out), partition))
     return out
 
 
@@ -123,7 +129,7 @@ def _disjuncts(c: Cond) -> list[Cond]:
     return [o for o in dict.fromkeys(out) if o != FALSE]
 
 
-def _normalised(p: Piece, room: int) -> Iterator[Piece]:
+def _normalised(p: Piece, room: int, partition: bool) -> Iterator[Piece]:
     """Tighten, merge, split and simplify until nothing changes."""
     work: list[tuple[Piece, int]] = [(p, 0)]
     done = 0
@@ -137,11 +143,11 @@ def _normalised(p: Piece, room: int) -> Iterator[Piece]:
             if merged is not None:
                 work.append((merged, depth + 1))
                 continue
-            parts = alternatives(tight) or split(tight)
+            parts = (alternatives(tight) if partition else None) or split(tight, partition)
             if parts is not None and done + len(work) + len(parts) <= room:
                 work.extend((part, depth + 1) for part in parts)
                 continue
-            simpler = simplify(tight)
+            simpler = rotate(tight) or simplify(tight)
             if simpler is not None:
                 work.append((simpler, depth + 1))
                 continue

@@ -51,8 +51,11 @@ def operations_of(p: Piece) -> list[Op]:
 # -- digits
 
 
-def split(p: Piece) -> list[Piece] | None:
-    """Pieces in which one variable is replaced by two digits; None when no variable can be."""
+def split(p: Piece, partition: bool = True) -> list[Piece] | None:
+    """Pieces in which one variable is replaced by two digits; None when no variable can be.
+
+    ``partition``: cut incomplete digits off as pieces of their own, rather than leave them to a guard.
+    """
     divisors: dict[str, list[Expr]] = {}
     for op in operations_of(p):
         if op.kind in _DIVISIONS and len(op.args[0].terms) == 1:
@@ -63,7 +66,7 @@ def split(p: Piece) -> list[Piece] | None:
     for v, found in divisors.items():
         d = _common_divisor(found)
         if d is not None:
-            return _digits(p, v, d)
+            return _digits(p, v, d, partition)
     return None
 
 
@@ -83,7 +86,7 @@ def _common_divisor(found: list[Expr]) -> Expr | None:
     return next((d for d in unique if all(exact_div(b, d) is not None for b in unique)), None)
 
 
-def _digits(p: Piece, v: str, d: Expr) -> list[Piece]:
+def _digits(p: Piece, v: str, d: Expr, partition: bool) -> list[Piece]:
     q, r = f"{v}.{len(p.steps)}q", f"{v}.{len(p.steps)}r"
     whole = sym(q) * d + sym(r)
     new: dict[Atom, Expr] = {v: whole}
@@ -105,19 +108,21 @@ def _digits(p: Piece, v: str, d: Expr) -> list[Piece]:
         steps=(*p.steps, (v, whole)),
     )
     out = []
-    for q_ends, r_ends, extra in _digit_boxes(lo, hi, d, whole):
+    for q_ends, r_ends, extra in _digit_boxes(lo, hi, d, whole, partition):
         out.append(replace(base, box={**box, q: q_ends, r: r_ends}, guards=base.guards + extra))
     return out
 
 
-def _digit_boxes(lo: Expr, hi: Expr, d: Expr, whole: Expr) -> list[tuple[Ends, Ends, tuple[Cond, ...]]]:
+def _digit_boxes(
+    lo: Expr, hi: Expr, d: Expr, whole: Expr, partition: bool
+) -> list[tuple[Ends, Ends, tuple[Cond, ...]]]:
     """Boxes of digits that together are ``lo <= whole <= hi``."""
     first, end = exact_div(lo, d) if lo.terms else ZERO, exact_div(hi + 1, d)
     full: Ends = (ZERO, d - 1)
     if first is not None and end is not None:
         return [((first, end - 1), full, ())]
     a, b, n = lo.value, hi.value, d.value
-    if a is None or b is None or n is None:
+    if a is None or b is None or n is None or not partition:
         extra = []
         if first is None:
             extra.append(Cond.of("ge", whole - lo))
@@ -193,7 +198,40 @@ def _merge_pair(p: Piece, form: Expr, u: str, w: str) -> Piece | None:
     box[t] = (m * ulo + wlo, m * uhi + whi)
     quotient = minimum(floordiv(sym(t) - wlo, m), uhi)
     steps = (*p.steps, (w, into[w]), (u, quotient))
-    return replace(p, index=index, guards=guards, box=box, steps=steps)
+    folded = p.folded or (whi - wlo + 1 != m and ulo != uhi)
+    return replace(p, index=index, guards=guards, box=box, steps=steps, folded=folded)
+
+
+# -- rotations
+
+
+def rotate(p: Piece) -> Piece | None:
+    """The piece with ``(v + c) % n`` made a variable, where ``v`` runs over n values and is used there only."""
+    for op in operations_of(p):
+        n = op.args[1] if op.kind == "mod" else None
+        names = op.args[0].symbols & p.box.keys()
+        if n is None or len(names) != 1 or not p.box.keys().isdisjoint(n.symbols):
+            continue
+        (v,) = names
+        lo, hi = p.box[v]
+        form = linear(op.args[0], v)
+        if (
+            lo is None
+            or hi is None
+            or form is None
+            or form[0] != 1
+            or hi - lo + 1 != n
+            or p.sizes.positive(n) is not True
+        ):
+            continue
+        r = f"{v}.{len(p.steps)}o"
+        index, guards = p.index.replace({op: sym(r)}), tuple(g.replace({op: sym(r)}) for g in p.guards)
+        if v in index.symbols or any(v in g.symbols for g in guards):
+            continue
+        box = {**{x: e for x, e in p.box.items() if x != v}, r: (ZERO, n - 1)}
+        back = mod(sym(r) - form[1] - lo, n) + lo
+        return replace(p, index=index, guards=guards, box=box, steps=(*p.steps, (v, back)))
+    return None
 
 
 # -- alternatives of sizes

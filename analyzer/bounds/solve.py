@@ -67,8 +67,8 @@ def refine(s: Solved, points: int = POINTS) -> Solved:
     p = s.piece
     lows: list[End] = []
     highs: list[End] = []
-    constant, components = _components(p)
-    for c in components:
+    constant, parts = components(p)
+    for c in parts:
         found = _component(c, p, points)
         if found is None:
             return replace(s, empty=True)
@@ -88,7 +88,7 @@ def _sum(constant: Expr, ends: list[End], fallback: End) -> End:
     return End(value, point, inexact is None, inexact.reason if inexact else None)
 
 
-def _components(p: Piece) -> tuple[Expr, list[Component]]:
+def components(p: Piece) -> tuple[Expr, list[Component]]:
     """The part of the index without variables, and the components of the rest."""
     group = {v: v for v in p.box}
 
@@ -130,7 +130,7 @@ def _component(c: Component, p: Piece, points: int) -> tuple[End, End] | None:
     by_corner = corners(sub)
     if by_corner.low.exact and by_corner.high.exact:
         return by_corner.low, by_corner.high
-    common, plain = _common_size(c.part, sub)
+    common, plain = common_size(c.part, sub)
     values = _values(sub, plain)
     positive = p.sizes.nonneg(common) is True
     if values is None or not (positive or p.sizes.nonneg(-common) is True):
@@ -160,7 +160,7 @@ def _reached(plain: Expr, common: Expr, point: Mapping[str, int]) -> End:
     return End(plain.substitute(at) * common, at, True)
 
 
-def _common_size(part: Expr, p: Piece) -> tuple[Expr, Expr]:
+def common_size(part: Expr, p: Piece) -> tuple[Expr, Expr]:
     """``(f, e)`` with ``part == f * e`` where f holds all size symbols that stand outside operations."""
     factors: dict[Mono, dict[Mono, int]] = {}
     for mono, c in part.terms.items():

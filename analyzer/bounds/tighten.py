@@ -13,22 +13,28 @@ from .model import Ends, Piece
 def tighten(p: Piece) -> Piece | None:
     """The piece with every one-variable guard in its box; None when it has no iteration at all."""
     while True:
-        box, guards, sizes = dict(p.box), [], p.sizes
+        box = dict(p.box)
+        guards: list[Cond] = []
+        needs: list[Expr] = []
         for g in p.guards:
-            kept = _absorb(g, box, sizes)
+            kept = _absorb(g, box, p.sizes)
             if kept is False:
                 return None
-            if kept is True:
-                continue
-            guards.append(g)
-            if box.keys().isdisjoint(g.symbols) and g.kind in ("ge", "eq") and g.expr is not None:
+            if (
+                kept is None
+                and box.keys().isdisjoint(g.symbols)
+                and g.kind in ("ge", "eq")
+                and g.expr is not None
+            ):
                 # a condition on sizes alone: the rest is only about sizes at which it holds
-                sizes = sizes.assuming((g.expr,) if g.kind == "ge" else (g.expr, -g.expr))
-                guards.pop()
-        assumed = _not_empty(box, sizes)
-        if assumed is None:
+                needs += [g.expr] if g.kind == "ge" else [g.expr, -g.expr]
+            elif kept is None:
+                guards.append(g)
+        sizes = p.sizes.assuming(needs) if needs else p.sizes
+        spans = _spans(box, sizes)
+        if spans is None:
             return None
-        sizes = assumed
+        sizes = sizes.assuming(spans) if spans else sizes
         single = {
             v: lo for v, (lo, hi) in box.items() if lo is not None and hi is not None and _one(lo, hi, sizes)
         }
@@ -42,6 +48,7 @@ def tighten(p: Piece) -> Piece | None:
             guards=tuple(g.substitute(single) for g in guards),
             steps=(*p.steps, *single.items()),
             sizes=sizes,
+            needs=(*p.needs, *needs, *spans),
         )
         if not changed and not single:
             return _drop_implied(replace(p, box=_bound_by_others(p)))
@@ -57,22 +64,22 @@ def _one(lo: Expr, hi: Expr, sizes: Ranges) -> bool:
     return span.value is None and any(isinstance(a, Op) for a in span.atoms()) and sizes.nonneg(span) is True
 
 
-def _not_empty(box: dict[str, Ends], sizes: Ranges) -> Ranges | None:
-    """What sizes must satisfy for every variable to have a value; None when one has none."""
+def _spans(box: dict[str, Ends], sizes: Ranges) -> list[Expr] | None:
+    """What must not be negative for every variable to have a value; None when one has none at any size."""
     spans = []
     for lo, hi in box.values():
-        if (
-            lo is None
-            or hi is None
-            or (lo is ZERO and hi.constant >= 0 and len(hi.terms) <= 1 and hi.value is not None)
-        ):
+        if lo is None or hi is None:
+            continue
+        if lo is ZERO and (last := hi.value) is not None:
+            if last < 0:
+                return None
             continue
         span = hi - lo
         if sizes.nonneg(span) is False:
             return None
         if span.value is None:
             spans.append(span)
-    return sizes.assuming(spans) if spans else sizes
+    return spans
 
 
 def _bound_by_others(p: Piece) -> dict[str, Ends]:
