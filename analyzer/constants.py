@@ -1,11 +1,18 @@
-"""The constants table: what a constant's layout needs against what is stored for it."""
+"""The constants table: what a constant's layout needs, what is stored for it, what a runtime makes of it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from .expr import const
 from .program import Constant
 from .regions import itemsize
+from .runtimes.profile import AllocOutcome
+
+if TYPE_CHECKING:
+    from .analysis import Analysis
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +34,13 @@ def shortage(row: Constant) -> Shortage | None:
     last = row.offset + sum(x for x in steps if x > 0)
     available = row.data_size // itemsize(row.dtype)
     return Shortage(row, first, last, available) if first < 0 or last >= available else None
+
+
+def refused(analysis: Analysis) -> Iterator[tuple[Constant, AllocOutcome]]:
+    """Constants that the runtime can't load in their layout."""
+    for row in analysis.program.constants:
+        sizes, strides = tuple(map(const, row.sizes)), tuple(map(const, row.strides))
+        device = row.device or analysis.program.device
+        outcome = analysis.profile.constant(sizes, strides, row.dtype, device, analysis.ranges)
+        if outcome.kind == "reject":
+            yield row, outcome

@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..analyzer.constants import refused
 from ..analyzer.facts import AllocFact, ViewFact
-from ..analyzer.findings import Finding
+from ..analyzer.findings import Evidence, Finding
 from . import common
+from .outcomes import effect
 from .registry import Rule
 
 if TYPE_CHECKING:
     from ..analyzer.analysis import Analysis
 
-_EFFECTS = {"abort": "the process ends", "error": "the call fails", "undefined": "the runtime misbehaves"}
-
 
 def check(analysis: Analysis) -> Iterator[Finding]:
+    profile = analysis.profile.name
     for fact in analysis.facts(ViewFact):
         if fact.outcome.kind == "reject":
             view = fact.tensor
             yield RULE.finding(
-                f"{analysis.profile.name} refuses the view {common.braces(view.sizes)}/"
-                f"{common.braces(view.meant_strides)} of {view.base}: {fact.outcome.reason}; {_effect(fact.outcome.effect, fact.outcome.error)}",
+                f"{profile} refuses the view {common.braces(view.sizes)}/{common.braces(view.meant_strides)} of "
+                f"{view.base}: {fact.outcome.reason}; {effect(fact.outcome)}",
                 fact.event.loc, related=common.origin(fact.source), storage=view.storage.root.name,
                 tensor=view.label, base=view.base, op=fact.event.op,
                 source_nodes=common.source_nodes(analysis, view), evidence=common.layout_evidence(view),
@@ -31,16 +32,17 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         if made.outcome.kind == "reject" and not made.outcome.fact.endswith("dtype"):
             t = made.tensor
             yield RULE.finding(
-                f"{analysis.profile.name} refuses to allocate {t.name} {common.braces(t.sizes)}/"
-                f"{common.braces(t.meant_strides)}: {made.outcome.reason}; {_effect(made.outcome.effect, made.outcome.error)}",
+                f"{profile} refuses to allocate {t.name} {common.braces(t.sizes)}/{common.braces(t.meant_strides)}: "
+                f"{made.outcome.reason}; {effect(made.outcome)}",
                 made.event.loc, storage=t.name, tensor=t.name, op=made.event.op,
                 source_nodes=common.source_nodes(analysis, t), evidence=common.layout_evidence(t),
             )  # fmt: skip
-
-
-def _effect(effect: str, error: str) -> str:
-    text = _EFFECTS.get(effect, "the call fails")
-    return f"{text} ({error})" if error and error not in ("abort", "error", "undefined") else text
+    for row, outcome in refused(analysis):
+        yield RULE.finding(
+            f"{profile} refuses the constant {row.name}: {outcome.reason}; the model does not load",
+            row.loc, storage=row.name, tensor=row.name,
+            evidence=Evidence(sizes=row.sizes, strides=row.strides, offset=row.offset),
+        )  # fmt: skip
 
 
 RULE = Rule(
@@ -49,9 +51,9 @@ RULE = Rule(
     severity="error",
     summary="The runtime aborts or fails on a layout or offset the wrapper asks for.",
     explanation="""
-    The runtime accepts only some layouts for allocations and views: dense ones, offset zero, no overlap,
-    whatever its version insists on. The wrapper was generated without knowing that; it fails at this line the
-    first time it runs.
+    The runtime accepts only some layouts for allocations, constants and views: dense ones, offset zero, no
+    overlap, at least one element, whatever its version insists on. The wrapper was generated without knowing
+    that; it fails at this line the first time it runs, or when the model is loaded.
     """,
     bad="""
     // overlapping rows whose extent happens to equal their number of elements
