@@ -62,6 +62,8 @@ def _convolution(args: Sequence[object], ranges: Ranges) -> list[Shape]:
     if not all(isinstance(v, tuple) for v in (stride, padding, dilation)) or not isinstance(transposed, Expr):
         return []
     spatial = len(w.sizes) - 2
+    if spatial < 1 or len(x.sizes) not in (len(w.sizes), len(w.sizes) - 1):
+        return []
     batched = len(x.sizes) == len(w.sizes)
     head = x.sizes[:-spatial]
 
