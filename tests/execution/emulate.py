@@ -30,7 +30,7 @@ from aoti_lint.analyzer.program import (
 )  # fmt: skip
 from aoti_lint.analyzer.program import Tensor as Operand
 
-from .layouts import ELEMENT_BYTES, attention, choose_sizes, index_limit
+from .layouts import ELEMENT_BYTES, choose_sizes, index_limit, result_layout
 from .results import Asked, NotRun
 from .rewrite import Runnable
 from .script import Memory, Place, Script, extent, shifted
@@ -196,10 +196,11 @@ class Emulation:
         if stated is not None:
             sizes, strides = self.numbers(stated.sizes), self.numbers(stated.strides)
             dtype = stated.dtype or dtype
-        elif "_scaled_dot_product_" in e.op and len(operands) > 2:
-            sizes, strides = attention(e, name, [at.sizes for _, at in operands])
         else:
-            raise NotRun(f"the layout of the result of {e.op} is not stated")
+            known = result_layout(e, name, [at for _, at in operands], self.number)
+            if known is None:
+                raise NotRun(f"the layout of the result of {e.op} is not stated")
+            sizes, strides = map(tuple, known)
         at = self.script.tensor(sizes, strides, dtype, extent(sizes, strides))
         self.slots[name] = at
         return at

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from aoti_lint.analyzer.expr import evaluate_cond
+from aoti_lint.analyzer.expr import Expr, evaluate_cond
 from aoti_lint.analyzer.program import Call, Program
 
 from .results import NotRun
 from .rewrite import Runnable
-from .script import row_major
+from .script import Place, row_major
 
 #: Bytes of the element types that kernels name.
 ELEMENT_BYTES = {
@@ -45,6 +45,39 @@ def index_limit(kernels: Sequence[Runnable]) -> int:
         for m in re.findall(r"\btmp\w+ (?:<|>=) (?:\w+::\w+::\w+<[^>]*>\()?(\d+)L?\)", k.code)
     ]
     return max(0, min([b for b in bounds if b > 0], default=2) - 1)
+
+
+def result_layout(
+    e: Call, name: str, operands: Sequence[Place], number: Callable[[Expr], int]
+) -> tuple[Sequence[int], Sequence[int]] | None:
+    """Sizes and strides of a result the wrapper does not state; None when they are not known here."""
+    if "_scaled_dot_product_" in e.op and len(operands) > 2:
+        return attention(e, name, [at.sizes for at in operands])
+    if e.op.endswith("_convolution") and len(operands) > 1:
+        x, w = operands[0], operands[1]
+        lists = [
+            tuple(number(v) for v in e.args[i] if isinstance(v, Expr))
+            for i in (3, 5, 7)
+            if isinstance(e.args[i], tuple)
+        ]
+        if len(lists) == 3 and isinstance(e.args[9], Expr) and number(e.args[9]) == 0:
+            return convolution(x, w, *lists)
+    return None
+
+
+def convolution(
+    x: Place, w: Place, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int]
+) -> tuple[Sequence[int], Sequence[int]]:
+    """A forward convolution, with channels last when an operand has them last."""
+    spatial = [
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d in zip(x.sizes[2:], w.sizes[2:], stride, padding, dilation, strict=True)
+    ]
+    sizes = (x.sizes[0], w.sizes[0], *spatial)
+    if any(at.strides[1] == 1 and at.sizes[1] > 1 and at.strides != row_major(at.sizes) for at in (x, w)):
+        last = row_major((sizes[0], *spatial, sizes[1]))
+        return sizes, (last[0], last[-1], *last[1:-1])
+    return sizes, row_major(sizes)
 
 
 def attention(

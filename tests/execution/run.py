@@ -90,5 +90,7 @@ def _in_python(
             return run_launch(functions[kernels[kernel].name], args[:-6], grid)
         except Unsupported as e:
             return f"not supported: {e}"
+        except (TypeError, NameError) as e:  # Python that Triton's compiler understands and Python doesn't
+            return f"not supported: {e}"
 
     return NumpyMachine(launch).run(lines)

@@ -46,7 +46,9 @@ def triton_kernels(text: str) -> dict[str, TritonKernel]:
         code = compile(ast.Module([*constants, *functions], []), f"<{kernel.name}>", "exec")
         params = tuple(a.arg for a in kernel.args.args)
         types = {p: element_type(t) for p, t in signature.items() if t.startswith("*")}
-        found[m[1]] = TritonKernel(kernel.name, params, types, code)
+        found[m[1] if kernel.name == "triton_" else kernel.name] = TritonKernel(
+            kernel.name, params, types, code
+        )
     return found
 
 

@@ -25,6 +25,11 @@ class DType:
     def __init__(self, name: str, item: int, compute: Any) -> None:
         self.name, self.item, self.compute = name, item, np.dtype(compute)
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise Unsupported(f"{name} of an element type")
+
     def __call__(self, x: Any) -> Block:
         return block(x).to(self)
 
@@ -109,8 +114,16 @@ class Block:
     def reshape(self, *shape: Any) -> Block:
         return Block(self.a.reshape(shape[0] if isinstance(shape[0], (list, tuple)) else shape))
 
+    def broadcast_to(self, *shape: Any) -> Block:
+        return Block(np.broadcast_to(self.a, shape[0] if isinstance(shape[0], (list, tuple)) else shape))
+
     def sum(self, axis: int | None = None) -> Block:
         return Block(self.a.sum(axis))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise Unsupported(f"method {name} of a tensor")
 
 
 def _divided(a: Any, b: Any) -> Any:
@@ -164,8 +177,10 @@ class Pointer:
 
     shape = property(lambda self: list(self.at.shape))
 
-    def to(self, *_: Any, **__: Any) -> Pointer:
-        raise Unsupported("a pointer cast")
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise Unsupported(f"{name} of a pointer")
 
 
 _operators()
@@ -300,7 +315,31 @@ class Library(SimpleNamespace):
 
 _MATH = {
     n: _ufunc(getattr(np, n))
-    for n in ["exp", "exp2", "log", "log2", "log10", "log1p", "expm1", "sqrt", "sin", "cos", "tan", "tanh", "sinh", "cosh", "arcsin", "floor", "ceil", "trunc", "rint", "isnan", "isinf", "signbit", "abs"]
+    for n in [
+        "exp",
+        "exp2",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "expm1",
+        "sqrt",
+        "sin",
+        "cos",
+        "tan",
+        "tanh",
+        "sinh",
+        "cosh",
+        "arcsin",
+        "floor",
+        "ceil",
+        "trunc",
+        "rint",
+        "isnan",
+        "isinf",
+        "signbit",
+        "abs",
+    ]
 }
 _MATH |= {
     "rsqrt": _ufunc(lambda x: 1 / np.sqrt(x)), "sqrt_rn": _ufunc(np.sqrt), "nearbyint": _ufunc(np.rint),
