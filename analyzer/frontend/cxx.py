@@ -7,6 +7,7 @@ Cursors are slow to walk from Python, so only the functions asked for are conver
 
 from __future__ import annotations
 
+import atexit
 import re
 from collections.abc import Callable, Iterable
 from ctypes import byref, c_uint, py_object
@@ -149,6 +150,8 @@ def _prelude(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def _index(ci: Any) -> Any:
+    # Its destructor needs the library, which is gone when the interpreter ends.
+    atexit.register(_index.cache_clear)
     return ci.Index.create()
 
 
