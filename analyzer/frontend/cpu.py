@@ -37,7 +37,6 @@ _PARALLEL_LOOP = re.compile(r"#[ \t]*pragma omp (?:parallel )?for\b([^\n]*)\n(?:
 _CALLED = re.compile(r"(?<![\w.:>&])(?!tmp\d)([a-z]\w*)\(")
 _DECLARED = re.compile(r"(?!return\b|else\b)\w[\w:<>,*&]*[ \t]+(?!tmp\d)([a-z]\w*)\(")
 _WIDTH = re.compile(r"Vectorized<float>::loadu\([^;\n]*, (?:static_cast<int64_t>\()?(\d+)\)?\)")
-_ISA = (("avx512", 64), ("AVX512", 64), ("avx2", 32), ("AVX2", 32))
 
 
 def parse_kernels(
@@ -46,7 +45,7 @@ def parse_kernels(
     """Every ``extern "C"`` kernel with a body in ``text``, by name.
 
     ``first_line`` is the line of the file at which ``text`` starts.  ``vector_bytes`` is the size of a vector
-    register; by default it is taken from the compile command or the element counts in the text.  Never raises
+    register; by default it is taken from the element counts in the text.  Never raises
     for odd text: what is not understood is listed in the kernel's ``unmodelled``.
     """
     source = Text(path, text, first_line)
@@ -203,13 +202,8 @@ def _collapse(clauses: str) -> int:
 
 
 def _vector_bytes(text: str) -> int | None:
-    """Register size: from the compile command in the trailer, else from a full-width float load."""
-    tail = text[text.rfind("// Compile cmd") :] if "// Compile cmd" in text else ""
-    for word, size in _ISA:
-        if word in tail:
-            return size
-    widths = [int(m.group(1)) for m in _WIDTH.finditer(text)]
-    full = [w for w in widths if w in (4, 8, 16)]
+    """Register size, from the element counts of full-width float loads."""
+    full = [n for m in _WIDTH.finditer(text) if (n := int(m.group(1))) in (4, 8, 16)]
     return 4 * max(full) if full else None
 
 

@@ -148,8 +148,7 @@ class Evaluator(Recorder):
             return Flag(int_compare(op, a, b))
         if op == "%" and any(a == sym(v.name) and v.extent in (b, maximum(b, 0)) for v in self.vars):
             return Int(a)  # a loop variable below its own extent
-        start = (self.block_start(a, b) or self.block_start(b, a)) if op == "*" else None
-        e = start or int_binary(op, a, b, op not in ("/", "%") or self.nonneg(a))
+        e = int_binary(op, a, b, op not in ("/", "%") or self.nonneg(a))
         if e is not None:
             return Int(e)
         deps = self.deps_of(Int(a)) | self.deps_of(Int(b))

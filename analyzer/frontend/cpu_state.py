@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..expr import Cond, Expr, Op, const, opaque, sym
+from ..expr import Cond, Expr, opaque, sym
 from ..program import Access, Param, Var
 from ..ranges import Interval, Ranges
 from .cpu_lanes import opaque_names
@@ -84,22 +84,8 @@ class State:
         return e
 
     def from_memory(self, e: Expr) -> bool:
+        """Whether the expression holds values from memory or chosen at run time."""
         return any(s in self._data for s in e.symbols)
-
-    def block_start(self, a: Expr, b: Expr) -> Expr | None:
-        """``block * size`` for a size known at run time only and a loop over ``ceil(total / size)`` blocks.
-
-        Any start below the total stands for it, which keeps products of unknowns out of indices.
-        """
-        for v in self.vars:
-            if a != sym(v.name) or v.extent is None or not self.from_memory(b):
-                continue
-            for op in v.extent.atoms():
-                ops = op.args if isinstance(op, Op) and op.kind == "max" else (Expr({(op,): 1}),)
-                for o in (x for arg in ops for x in arg.atoms() if isinstance(x, Op)):
-                    if o.kind in ("floordiv", "tdiv") and o.args[1] == b:
-                        return self.bounded(const(0), o.args[0] - b)
-        return None
 
     def unknown_cond(self, node: Node, deps: frozenset[str]) -> Cond:
         """A condition that depends on data, named by its text and line."""

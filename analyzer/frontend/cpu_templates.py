@@ -194,10 +194,10 @@ class Interpreter(Flow):
             return UNKNOWN
         m, n, k, lda, ldb, ldc = (self.integer(self.value(a)) for a in args[:6])
         a, b, c = (self.value(x) for x in args[7:10])
-        self.block_access(a, "load", node, m, k, lda)
-        self.block_access(b, "load", node, k, n, ldb)
-        self.block_access(c, "load", node, m, n, ldc)
-        self.block_access(c, "store", node, m, n, ldc, stored=self.mixture([a, b]))
+        self.block_access(a, "load", args[7], m, k, lda)
+        self.block_access(b, "load", args[8], k, n, ldb)
+        self.block_access(c, "load", args[9], m, n, ldc)
+        self.block_access(c, "store", args[9], m, n, ldc, stored=self.mixture([a, b]))
         return UNKNOWN
 
     def _map(self, node: Node, args: list[Node]) -> Value:
@@ -207,14 +207,22 @@ class Interpreter(Flow):
         for i, v in reversed(list(enumerate(values))):
             if isinstance(v, Ptr) and not isinstance(v.base, Local):
                 stored = self.mixture(values[1:]) if i == 0 else None
-                self.record(v, "load" if i else "store", node, lanes=(lane_var(count),), stored=stored)
+                kind = "load" if i else "store"
+                self.record(v, kind, args[i + 1], lanes=(lane_var(count),), stored=stored)
         return UNKNOWN
 
     def _cache_blocking(self, node: Node, args: list[Node]) -> Value:
-        """Chooses block counts at run time: each at least 1."""
-        for a in args[10:13]:
-            if a.kind == "name":
-                self.scope.set(a.value, Int(self.fresh(None, frozenset(), label=a.value, lo=1)))
+        """Chooses numbers of blocks at run time, ``.., Mt, Nt, Kt, Mc, Nc, Kc, ..``.
+
+        Rows and columns are covered whatever the choice, so one block of all of them stands for any number;
+        of the blocks along K the first overwrites and the others accumulate, so their size is left open.
+        """
+        for whole, chosen in zip(args[7:9], args[10:12], strict=False):
+            if chosen.kind == "name":
+                self.scope.set(chosen.value, self.value(whole))
+        if len(args) > 12 and args[12].kind == "name":
+            name = args[12].value
+            self.scope.set(name, Int(self.fresh(None, frozenset(), label=name, lo=1)))
         return UNKNOWN
 
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..expr import Cond, Expr, compare, const, floordiv, maximum, minimum, mod, sym, tdiv, tmod, where
+from ..expr import Cond, Expr, Op, compare, const, floordiv, maximum, minimum, mod, sym, tdiv, tmod, where
 
 if TYPE_CHECKING:
     from .cpu_real import Real
@@ -158,6 +158,8 @@ def int_binary(op: str, a: Expr, b: Expr, nonneg: bool) -> Expr | None:
     if op == "*":
         return a * b
     if op == "/":
+        if a == 2 * b - 1:  # ceil(b / b) of a number of blocks
+            return const(1)
         return floordiv(a, b) if nonneg else tdiv(a, b)
     if op == "%":
         return mod(a, b) if nonneg else tmod(a, b)
@@ -198,7 +200,21 @@ def _equals_minimum(e: Expr, c: Expr) -> Cond | None:
 
 
 def int_extreme(name: str, a: Expr, b: Expr) -> Expr:
-    return minimum(a, b) if name == "min" else maximum(a, b)
+    if name == "max":
+        return maximum(a, b)
+    for x, y in ((a, b), (b, a)):
+        if _rounds_up(x, y):
+            return y
+    return minimum(a, b)
+
+
+def _rounds_up(e: Expr, x: Expr) -> bool:
+    """Whether ``e`` is ``x`` rounded up to a multiple: ``((x + c - 1) / c) * c``."""
+    if len(e.terms) != 1:
+        return False
+    ((mono, c),) = e.terms.items()
+    op = mono[0] if len(mono) == 1 else None
+    return isinstance(op, Op) and op.kind in ("tdiv", "floordiv") and op.args == (x + c - 1, const(c))
 
 
 def absolute(e: Expr) -> Expr:
