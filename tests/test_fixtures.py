@@ -1,8 +1,8 @@
 """The rules' fixtures: exactly the findings that ``expect.json`` names, and nothing left undecided.
 
 ``fixtures/CODE/expect.json`` is a list of cases: ``file``, ``runtime``, ``findings`` (each a ``code`` and any fields
-of a finding or its evidence, ``line`` being that of its location), and optionally ``sizes`` ({"s77": [1, 512]}) and
-``unknown``, the number of accesses that stay undecided.
+of a finding or its evidence, ``line`` being that of its location), and optionally ``why`` (how the numbers follow),
+``sizes`` ({"s77": [1, 512]}) and ``unknown``, the number of accesses that stay undecided.
 """
 
 from __future__ import annotations
