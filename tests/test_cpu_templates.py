@@ -270,3 +270,15 @@ def test_every_scalar_is_a_symbol_of_the_launch() -> None:
         ("ks0", False, "int64"),
         ("zuf0", False, "float64"),
     ]
+
+
+def test_what_a_helper_loses_counts_against_its_callers() -> None:
+    text = (
+        f"{HEAD}inline void helper(float* p) {{ no_such_type t = p[3]; p[1] = 0.0; }}\n"
+        'extern "C"  void  k(float* out_ptr0)\n{\n    helper(out_ptr0);\n}\n'
+        f'{HEAD}extern "C"  void  other(float* out_ptr0)\n{{\n    out_ptr0[0] = 1.0;\n}}\n'
+    )
+    kernels = parse_kernels(text, "k.cpp")
+    assert {loc.line for _, loc in kernels["k"].unmodelled} == {2}
+    assert kernels["other"].unmodelled == ()
+    assert touched(kernels["k"], "out_ptr0", "store") == {1}

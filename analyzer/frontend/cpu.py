@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..expr import sym
-from ..program import Kernel, Param
+from ..program import Kernel, Loc, Param
 from .cpu_templates import Helper, Interpreter
 from .cpu_values import UNKNOWN, Int, Ptr, Value, dtype_of, is_integer
 from .cxx import Unit
@@ -36,7 +36,12 @@ _LINE = re.compile(r"[^\n]+")
 _PARALLEL_LOOP = re.compile(r"#[ \t]*pragma omp (?:parallel )?for\b([^\n]*)\n(?:\s*#[^\n]*\n)*\s*(?=for\b)")
 _CALLED = re.compile(r"(?<![\w.:>&])(?!tmp\d)([a-z]\w*)\(")
 _DECLARED = re.compile(r"(?!return\b|else\b)\w[\w:<>,*&]*[ \t]+(?!tmp\d)([a-z]\w*)\(")
+_NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"[^"\n]*"', re.DOTALL)
 _WIDTH = re.compile(r"Vectorized<float>::loadu\([^;\n]*, (?:static_cast<int64_t>\()?(\d+)\)?\)")
+# What odd text can provoke; a kernel that does is reported, with what was found until then.
+_SURPRISES = (
+    ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError,
+)  # fmt: skip
 
 
 def parse_kernels(
@@ -45,12 +50,12 @@ def parse_kernels(
     """Every ``extern "C"`` kernel with a body in ``text``, by name.
 
     ``first_line`` is the line of the file at which ``text`` starts.  ``vector_bytes`` is the size of a vector
-    register; by default it is taken from the element counts in the text.  Never raises
-    for odd text: what is not understood is listed in the kernel's ``unmodelled``.
+    register; by default it is taken from the element counts in the text.  Never raises for odd text: what is
+    not understood is listed in the kernel's ``unmodelled``.
     """
     source = Text(path, text, first_line)
     limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, 20_000))
+    sys.setrecursionlimit(max(limit, 6_000))
     try:
         return _File(source, vector_bytes or _vector_bytes(text)).kernels()
     finally:
@@ -68,11 +73,12 @@ class _File:
         self.known = _known_names()
         self.unit = Unit(Text(source.path, blanked, source.first_line), _PRELUDE, _declarations(blanked))
         self.functions = self.unit.functions()
+        self.ends = [self.unit.extent(c)[1] for n, c in self.functions if n in self.names]
         self.parallel = {m.end(): _collapse(m.group(1)) for m in _PARALLEL_LOOP.finditer(source.text)}
         try:
             self.errors = self.unit.diagnostics()
         except RuntimeError as e:  # the text makes a declaration of ours invalid
-            self.errors = [(0, str(e))]
+            self.errors = [(-1, str(e))]
 
     def kernels(self) -> dict[str, Kernel]:
         helpers: dict[str, list[Any]] = {}
@@ -101,28 +107,21 @@ class _File:
         run = Interpreter(self.source, params, self.vector_bytes, self.parallel, helpers, self.known)
         run.scope.names.update((p.name, _argument(p)) for p in params)
         loc = self.source.loc(start, end)
-        problems = [
-            (message, self.source.loc(at)) for at, message in self.errors if start <= at < end or at <= 0
-        ]
         try:
             run.run(body)
-        except (
-            ArithmeticError,
-            AttributeError,
-            IndexError,
-            KeyError,
-            RecursionError,
-            TypeError,
-            ValueError,
-        ) as e:
-            problems.append((f"{type(e).__name__} while reading the kernel: {e}", loc))
-        problems += [(text, self.source.loc(n.start, n.end)) for text, n in run.unmodelled]
-        problems += self._lost(body, params, start, end)
+        except _SURPRISES as e:
+            run.unmodelled.append((f"{type(e).__name__} while reading the kernel: {e}", loc))
+        problems = [*self._errors(start, end), *run.unmodelled, *self._lost(body, params, end)]
         return Kernel(name, "cpp", params, tuple(run.accesses), loc, tuple(problems))
 
-    def _lost(self, body: Node, params: tuple[Param, ...], start: int, end: int) -> list[Any]:
+    def _errors(self, start: int, end: int) -> list[tuple[str, Loc]]:
+        """What libclang did not understand in a kernel or in the helpers above it."""
+        above = max((e for e in self.ends if e <= start), default=-1)
+        return [(message, self.source.loc(max(at, 0))) for at, message in self.errors if above <= at < end]
+
+    def _lost(self, body: Node, params: tuple[Param, ...], end: int) -> list[tuple[str, Loc]]:
         """Mentions of pointer parameters that did not make it into the tree."""
-        names = [re.escape(p.name) for p in params if p.pointer]
+        names = [re.escape(p.name) for p in params if p.pointer and p.name]
         if not names:
             return []
         seen: set[int] = set()
@@ -132,11 +131,11 @@ class _File:
             if n.kind == "name":
                 seen.add(n.start)
             todo.extend(n.kids)
-        text = self.source.text
+        text = _NO_CODE.sub(_blank, self.source.text[body.start : end])
         return [
-            (f"{m.group()} is used in a way that is not understood", self.source.loc(m.start(), m.end()))
-            for m in re.compile(rf"(?<![\w.])(?:{'|'.join(names)})\b").finditer(text, body.start, end)
-            if m.start() not in seen and not _in_comment(text, m.start())
+            (f"{m.group()} is used in a way that is not understood", self.source.loc(body.start + m.start()))
+            for m in re.compile(rf"(?<![\w.:])(?:{'|'.join(names)})\b").finditer(text)
+            if body.start + m.start() not in seen
         ]
 
     def _helper(self, cursor: Any) -> Any:
@@ -152,7 +151,9 @@ class _File:
                 self.source.text, start
             )
             template = tuple(_template_parameter(w) for w in m.group(1).split(",")) if m else ()
-            return Helper(tuple(self.unit.parameters(cursor)), template, body)
+            params = tuple(self.unit.parameters(cursor))
+            lost = self._lost(body, tuple(_param(n, t) for n, t in params), self.unit.extent(cursor)[1])
+            return Helper(params, template, body, tuple(lost))
 
         return make
 
@@ -205,11 +206,6 @@ def _vector_bytes(text: str) -> int | None:
     """Register size, from the element counts of full-width float loads."""
     full = [n for m in _WIDTH.finditer(text) if (n := int(m.group(1))) in (4, 8, 16)]
     return 4 * max(full) if full else None
-
-
-def _in_comment(text: str, at: int) -> bool:
-    line = text.rfind("\n", 0, at) + 1
-    return "//" in text[line:at]
 
 
 @lru_cache(maxsize=1)

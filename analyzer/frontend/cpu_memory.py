@@ -7,7 +7,7 @@ import re
 from ..expr import TRUE, Cond, Expr, as_expr, const, sym
 from ..program import Var
 from .cpu_expr import Evaluator
-from .cpu_record import lane_var
+from .cpu_record import AccessKind, lane_var
 from .cpu_values import LANE, ROW, UNKNOWN, Flag, Int, Local, Opaque, Ptr, Value, template_words
 from .nodes import Node
 
@@ -30,7 +30,7 @@ class Memory(Evaluator):
         param = self.params.get(ptr.base)
         return self.typed(param.dtype if param else None, deps)
 
-    def store(self, ptr: Ptr, v: Value, node: Node, kind: str = "store") -> None:
+    def store(self, ptr: Ptr, v: Value, node: Node, kind: AccessKind = "store") -> None:
         if isinstance(ptr.base, Local):
             self.fill(ptr.base, ptr.offset, v)
         else:
@@ -151,9 +151,11 @@ class Memory(Evaluator):
         else:
             rows, columns = _literal(words, 1), _literal(words, 2)
         if rows is None or columns is None:
-            for a, kind in ((args[0], "load"), (args[2], "store")):
-                if isinstance(a, Ptr):
-                    self.record(a, kind, node, reason="the size of the transposed block is not known")
+            why = "the size of the transposed block is not known"
+            if isinstance(args[0], Ptr):
+                self.record(args[0], "load", node, reason=why)
+            if isinstance(args[2], Ptr):
+                self.record(args[2], "store", node, reason=why)
             return
         lanes = (lane_var(rows, ROW), lane_var(columns))
         src, dst = args[0], args[2]
@@ -169,13 +171,13 @@ class Memory(Evaluator):
                 dst.base.deps |= read.deps
             else:
                 offset = dst.offset + sym(LANE) * self.integer(args[3]) + sym(ROW)
-                kind = "atomic" if words and words[-1] == "true" else "store"
+                kind: AccessKind = "atomic" if words and words[-1] == "true" else "store"
                 self.record(dst, kind, node, lanes=lanes, index=offset, stored=read, text=_index_of(nodes[2]))
 
     def block_access(
         self,
         ptr: Value,
-        kind: str,
+        kind: AccessKind,
         node: Node,
         rows: Expr,
         columns: Expr,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Literal, TypeAlias
 
 from ..expr import TRUE, Cond, Expr, as_expr, sym
 from ..program import ITEMSIZE, Access, Var
@@ -15,6 +16,8 @@ from .cpu_scope import Datum, Guard, Scope
 from .cpu_state import State
 from .cpu_values import LANE, ROW, Flag, Local, Ptr, Value, dtype_of
 from .nodes import Node
+
+AccessKind: TypeAlias = Literal["load", "store", "atomic"]
 
 
 class Recorder(State):
@@ -95,7 +98,7 @@ class Recorder(State):
 
     # -- accesses
     def record(
-        self, ptr: Ptr, kind: str, node: Node, *, lanes: tuple[Var, ...] = (), index: Expr | None = None,
+        self, ptr: Ptr, kind: AccessKind, node: Node, *, lanes: tuple[Var, ...] = (), index: Expr | None = None,
         mask: Cond = TRUE, reason: str | None = None, stored: Value | None = None, used: Cond = TRUE,
         text: Node | None = None,
     ) -> None:  # fmt: skip
@@ -114,7 +117,7 @@ class Recorder(State):
         self.accesses.append(
             Access(
                 ptr.base,
-                kind,  # type: ignore[arg-type]
+                kind,
                 found.index,
                 found.vars,
                 found.guard,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ..expr import Cond, Expr, opaque, sym
-from ..program import Access, Param, Var
+from ..program import Access, Loc, Param, Var
 from ..ranges import Interval, Ranges
 from .cpu_lanes import opaque_names
 from .cpu_real import Real
@@ -29,7 +29,7 @@ class State:
         self.guards: list[Guard] = []
         self.steps: list[int] = []
         self.accesses: list[Access] = []
-        self.unmodelled: list[tuple[str, Node]] = []
+        self.unmodelled: list[tuple[str, Loc]] = []
         self.label = ""
         self.aliases: dict[str, str] = {}
         self.depth = 0
@@ -48,7 +48,8 @@ class State:
     def skip(self, node: Node, why: str = "") -> None:
         """Note a statement that is not understood."""
         line = self.text(node)
-        self.unmodelled.append((f"{line[:160]}{f' ({why})' if why else ''}", node))
+        loc = self.source.loc(node.start, node.end)
+        self.unmodelled.append((f"{line[:160]}{f' ({why})' if why else ''}", loc))
 
     # -- data symbols
     def fresh(

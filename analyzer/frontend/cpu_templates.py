@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ..expr import TRUE, Cond, Expr, const, floordiv, mod, sym
-from ..program import Param, Var, VarKind
+from ..program import Loc, Param, Var, VarKind
 from .cpu_flow import MAX_DEPTH, Flow
 from .cpu_loops import trip_count
-from .cpu_record import lane_var
+from .cpu_record import AccessKind, lane_var
 from .cpu_scope import Scope
 from .cpu_values import UNKNOWN, Closure, Flag, Int, Local, Ptr, Value, template_words
 from .nodes import Node, Text
@@ -18,11 +18,15 @@ from .nodes import Node, Text
 
 @dataclass(frozen=True, slots=True)
 class Helper:
-    """A function the kernel calls: parameter names with their declarations, template parameters with defaults."""
+    """A function the kernel calls: parameter names with their declarations, template parameters with defaults.
+
+    ``lost`` says what of its text is not in the tree.
+    """
 
     params: tuple[tuple[str, str], ...]
     template: tuple[tuple[str, str], ...]
     body: Node
+    lost: tuple[tuple[str, Loc], ...]
 
 
 class Interpreter(Flow):
@@ -59,9 +63,10 @@ class Interpreter(Flow):
         for v in values:
             if isinstance(v, Ptr) and not isinstance(v.base, Local):
                 param = self.params.get(v.base)
-                kinds = ["load"] if param is not None and param.readonly else ["load", "store"]
-                for kind in kinds:
-                    self.record(v, kind, node, reason=f"{name or 'a call'} is not modelled", text=node)
+                why = f"{name or 'a call'} is not modelled"
+                self.record(v, "load", node, reason=why)
+                if param is None or not param.readonly:
+                    self.record(v, "store", node, reason=why)
             elif isinstance(v, Ptr) and isinstance(v.base, Local):
                 v.base.content = None
         if name in self.known:
@@ -77,6 +82,7 @@ class Interpreter(Flow):
 
     def _inline(self, helper: Helper, node: Node, args: list[Node], values: list[Value]) -> Value:
         outer = self.scope
+        self.unmodelled += [x for x in helper.lost if x not in self.unmodelled]
         words = template_words(node.type)
         given = [self._template_value(w) for w in words]
         steps, self.steps = self.steps, []
@@ -207,7 +213,7 @@ class Interpreter(Flow):
         for i, v in reversed(list(enumerate(values))):
             if isinstance(v, Ptr) and not isinstance(v.base, Local):
                 stored = self.mixture(values[1:]) if i == 0 else None
-                kind = "load" if i else "store"
+                kind: AccessKind = "load" if i else "store"
                 self.record(v, kind, args[i + 1], lanes=(lane_var(count),), stored=stored)
         return UNKNOWN
 

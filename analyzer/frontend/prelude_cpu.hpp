@@ -79,6 +79,8 @@ namespace cpublas { template <class... A> void brgemm(A&&...); void brgemm_relea
 namespace utils { template <class T, class... A> void transpose(A&&...); }
 }
 }
+using std::exp; using std::log; using std::sqrt; using std::pow; using std::sin; using std::cos; using std::tanh; using std::erf;
+using std::abs; using std::fabs; using std::floor; using std::ceil; using std::trunc; using std::round; using std::isnan; using std::isinf;
 using at::vec::vec_t; using at::vec::transpose_mxn;
 using bfloat16 = float; using half = float; using float8_e4m3fn = float; using float8_e5m2 = float;
 template <class T> struct IndexValue { int64_t index; T value; };
