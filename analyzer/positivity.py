@@ -16,7 +16,9 @@ from .expr import Atom, Cond, Expr, Mono, Op, const
 if TYPE_CHECKING:
     from .ranges import Ranges
 
-Terms: TypeAlias = "dict[Mono, int]"
+#: A monomial as the sorted numbers of its atoms, and a polynomial of them.
+Powers: TypeAlias = "tuple[int, ...]"
+Terms: TypeAlias = "dict[Powers, int]"
 
 #: Cancellations in a row, and tried in all, before a proof is given up.
 DEPTH, STEPS = 7, 400
@@ -68,10 +70,12 @@ def inequalities(c: Cond) -> tuple[Expr, ...]:
 
 def _cancel(e: Expr, ranges: Ranges, extra: tuple[Expr, ...], steps: list[int]) -> bool:
     facts, lows = _knowledge(e, ranges, extra)
-    start = _shifted(e, lows)
-    shifted = [f for f in (_shifted(f, lows) for f in facts) if any(c < 0 for c in f.values())]
-    free = {a for a, lo in lows.items() if lo is None}
-    seen: set[frozenset[tuple[Mono, int]]] = set()
+    number = {a: i for i, a in enumerate(sorted(lows, key=repr))}
+    start = _numbered(_shifted(e, lows), number)
+    shifted = [_numbered(_shifted(f, lows), number) for f in facts]
+    shifted = [f for f in shifted if any(c < 0 for c in f.values())]
+    free = {number[a] for a, lo in lows.items() if lo is None}
+    seen: set[frozenset[tuple[Powers, int]]] = set()
 
     def search(terms: Terms, depth: int) -> bool:
         bad = [m for m, c in terms.items() if c < 0 or (free and not free.isdisjoint(m))]
@@ -81,7 +85,7 @@ def _cancel(e: Expr, ranges: Ranges, extra: tuple[Expr, ...], steps: list[int]) 
         if depth == 0 or key in seen:
             return False
         seen.add(key)
-        m = max(bad, key=lambda b: (len(b), [repr(a) for a in b]))
+        m = max(bad, key=lambda b: (len(b), b))
         left = []
         for f in shifted:
             for term, rest in _multiples(m, terms[m], f):
@@ -94,10 +98,14 @@ def _cancel(e: Expr, ranges: Ranges, extra: tuple[Expr, ...], steps: list[int]) 
     return search(start, DEPTH)
 
 
-def _multiples(m: Mono, c: int, fact: Terms) -> Iterator[tuple[Mono, Mono]]:
+def _numbered(terms: Mapping[Mono, int], number: Mapping[Atom, int]) -> Terms:
+    return {tuple(sorted(number[a] for a in m)): c for m, c in terms.items()}
+
+
+def _multiples(m: Powers, c: int, fact: Terms) -> Iterator[tuple[Powers, Powers]]:
     """Terms of ``fact`` with the sign of ``c`` that divide ``m``, and what they must be multiplied by."""
     for term, k in fact.items():
-        if (k < 0) == (c < 0) and (term or not m):
+        if (k < 0) == (c < 0) and (term or not m) and len(term) <= len(m):
             rest = list(m)
             for a in term:
                 if a not in rest:
@@ -107,7 +115,7 @@ def _multiples(m: Mono, c: int, fact: Terms) -> Iterator[tuple[Mono, Mono]]:
                 yield term, tuple(rest)
 
 
-def _reduce(terms: Terms, m: Mono, fact: Terms, term: Mono, rest: Mono) -> Terms:
+def _reduce(terms: Terms, m: Powers, fact: Terms, term: Powers, rest: Powers) -> Terms:
     """``terms`` scaled, minus the multiple of ``fact`` that cancels its term ``m``.
 
     ``s*e >= 0`` follows from ``s*e + s - 1 >= 0`` as e is an integer, so scaling by s leaves s - 1 to spare.
@@ -118,7 +126,7 @@ def _reduce(terms: Terms, m: Mono, fact: Terms, term: Mono, rest: Mono) -> Terms
     if k > g:
         out[()] = out.get((), 0) + k // g - 1
     for n, v in fact.items():
-        whole = _product(n, rest)
+        whole = tuple(sorted(n + rest)) if rest else n
         left = out.get(whole, 0) - v * (c // g)
         if left:
             out[whole] = left
@@ -127,18 +135,11 @@ def _reduce(terms: Terms, m: Mono, fact: Terms, term: Mono, rest: Mono) -> Terms
     return out
 
 
-def _product(a: Mono, b: Mono) -> Mono:
-    if not a or not b:
-        return a or b
-    ((mono, _),) = (Expr({a: 1}) * Expr({b: 1})).terms.items()
-    return mono
-
-
-def _shifted(e: Expr, lows: Mapping[Atom, int | None]) -> Terms:
+def _shifted(e: Expr, lows: Mapping[Atom, int | None]) -> dict[Mono, int]:
     """``e`` as a polynomial in ``atom - lower bound``; the atoms keep their names."""
     moved = {a: Expr({(a,): 1, (): lo}) for a, lo in lows.items() if lo}
     if not moved or not any(a in moved for m in e.terms for a in m):
-        return dict(e.terms)
+        return e.terms
     out = const(0)
     for mono, c in e.terms.items():
         term = const(c)

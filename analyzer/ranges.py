@@ -6,7 +6,7 @@ None (not decided).  Proofs are by interval arithmetic and, failing that, from f
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 from .expr import Atom, Cond, Expr, Op, as_expr, evaluate, evaluate_cond
@@ -25,13 +25,30 @@ class Ranges:
         self.bounds: dict[str, Interval] = dict(bounds or {})
         #: Every fact as given: a size is admitted when all of them hold.
         self.checks: tuple[Cond, ...] = tuple(p for c in facts for p in c.conjuncts())
-        #: The facts that proofs use, as expressions that are not negative.
-        self.facts: tuple[Expr, ...] = tuple(e for c in self.checks for e in inequalities(c))
+        #: The facts that proofs use beyond the bounds, as expressions that are not negative.
+        self.facts: tuple[Expr, ...] = tuple(
+            e for e in dict.fromkeys(e for c in self.checks for e in inequalities(c)) if not self._bound(e)
+        )
         #: Results that hold for these ranges, kept by those who compute them.
         self.memo: dict[Hashable, Any] = {}
         self._cache: dict[Expr, bool | None] = {}
         self._interval_cache: dict[Expr, Interval] = {}
         self._depth = 0
+
+    def _bound(self, e: Expr) -> bool:
+        """Put ``e >= 0`` into the bounds, if it is about one symbol alone."""
+        terms = [(m, c) for m, c in e.terms.items() if m]
+        if len(terms) != 1 or len(terms[0][0]) != 1 or not isinstance(terms[0][0][0], str):
+            return False
+        name, c = terms[0][0][0], terms[0][1]
+        lo, hi = self.bounds.get(name, (None, None))
+        if c > 0:
+            least = -(e.constant // c)
+            self.bounds[name] = (least if lo is None else max(lo, least), hi)
+        else:
+            most = e.constant // -c
+            self.bounds[name] = (lo, most if hi is None else min(hi, most))
+        return True
 
     def with_bounds(self, extra: Mapping[str, Interval], facts: Iterable[Cond] = ()) -> Ranges:
         return Ranges({**self.bounds, **extra}, (*self.checks, *facts))
@@ -81,6 +98,11 @@ class Ranges:
         if atom.kind == "floordiv" and (d := atom.args[1].value) is not None and d > 0:
             return self._implied_lows(atom.args[0] - need * d, lows)
         return False
+
+    @property
+    def impossible(self) -> bool:
+        """Whether a symbol has no value left."""
+        return any(lo is not None and hi is not None and lo > hi for lo, hi in self.bounds.values())
 
     # -- intervals
     def interval(self, e: Expr) -> Interval:
@@ -189,7 +211,7 @@ class Ranges:
             return set()
         key = ("points", e.symbols)
         if key not in self.memo:
-            self.memo[key] = self.samples(e.symbols, 12)
+            self.memo[key] = self.samples(self.related(e.symbols), 8)
         out = set()
         for env in self.memo[key]:
             try:
@@ -240,6 +262,15 @@ class Ranges:
         except ZeroDivisionError:
             return False
 
+    def related(self, names: frozenset[str]) -> frozenset[str]:
+        """``names`` and all symbols that checks tie to them."""
+        grown = set(names)
+        while True:
+            more = {n for c in self.checks if c.symbols & grown for n in c.symbols} - grown
+            if not more:
+                return frozenset(grown)
+            grown |= more
+
     def _repaired(self, env: dict[str, int]) -> dict[str, int]:
         """``env`` changed, where that is easy, so that equations between sizes hold."""
         for c in self.checks:
@@ -264,19 +295,26 @@ class Ranges:
             else:
                 cand += [1024]
             picks.append(list(dict.fromkeys(c for c in cand if c >= lo and (hi is None or c <= hi))))
-        out: list[dict[str, int]] = []
-        width = max((len(p) for p in picks), default=0)
-        for k in range(width):  # diagonal first, then each symbol on its own
-            out.append({n: p[min(k, len(p) - 1)] for n, p in zip(names, picks, strict=True)})
-        for i, n in enumerate(names):
-            for v in picks[i]:
-                out.append({**{m: p[0] for m, p in zip(names, picks, strict=True)}, n: v})
-        seen: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
-        for o in out:
-            o = self._repaired(o)
-            if self.admits(o):
-                seen.setdefault(tuple(sorted(o.items())), o)
-        return list(seen.values())[:limit]
+        if not all(picks):
+            return []
+        seen: dict[tuple[int, ...], dict[str, int]] = {}
+        for values in _combinations(picks):
+            env = self._repaired(dict(zip(names, values, strict=True)))
+            key = tuple(env.values())
+            if key not in seen and self.admits(env):
+                seen[key] = env
+                if len(seen) == limit:
+                    break
+        return list(seen.values())
+
+
+def _combinations(picks: list[list[int]]) -> Iterator[tuple[int, ...]]:
+    """Some choices of one value from each list: all at the same place first, then each list on its own."""
+    for k in range(max((len(p) for p in picks), default=0)):
+        yield tuple(p[min(k, len(p) - 1)] for p in picks)
+    for i, p in enumerate(picks):
+        for v in p:
+            yield tuple(v if j == i else other[0] for j, other in enumerate(picks))
 
 
 def _solved(e: Expr, env: Mapping[str, int]) -> dict[str, int] | None:

@@ -35,7 +35,7 @@ def search(
     decide: Callable[[Question], Decision],
 ) -> Decision:
     """A size at which the access is outside, or a proof for each of few sizes, or one by integer sets."""
-    related = _related(names, ranges)
+    related = ranges.related(names)
     every = _all_sizes(related, ranges)
     reasons = []
     for env in every if every is not None else _likely(q, undecided, related, ranges):
@@ -67,16 +67,6 @@ def at_sizes(q: Question, env: Mapping[str, int]) -> Question:
         q.offset.substitute(fixed),
         q.capacity.substitute(fixed),
     )
-
-
-def _related(names: frozenset[str], ranges: Ranges) -> frozenset[str]:
-    """``names`` and all sizes that checks tie to them."""
-    grown = set(names)
-    while True:
-        more = {n for c in ranges.checks if c.symbols & grown for n in c.symbols} - grown
-        if not more:
-            return frozenset(grown)
-        grown |= more
 
 
 def _all_sizes(names: Iterable[str], ranges: Ranges) -> list[dict[str, int]] | None:

@@ -35,6 +35,8 @@ def tighten(p: Piece) -> Piece | None:
         if spans is None:
             return None
         sizes = sizes.assuming(spans) if spans else sizes
+        if sizes is not p.sizes and sizes.impossible:
+            return None
         single = {
             v: lo for v, (lo, hi) in box.items() if lo is not None and hi is not None and _one(lo, hi, sizes)
         }
