@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from ..expr import FALSE, Cond, Expr
@@ -18,6 +17,9 @@ from .witness import Question, outside_at
 
 #: Points enumerated for an exact range that no verdict needs.
 CHEAP = 1 << 16
+NOT_BOUNDED, BY_TYPE = "not bounded", "bounded by its type only"
+ON_DATA = "guard depends on data"
+
 _EMPTY = IndexRange(None, None, True, True)
 
 
@@ -26,11 +28,12 @@ def index_range(index: Expr, vars: tuple[Var, ...], guard: Cond, ranges: Ranges)
     key = ("index_range", index, vars, guard)
     if key not in ranges.memo:
         found = _range(solutions(index, vars, guard, ranges), guard, ranges)
-        loaded = [v.name for v in vars if v.extent is None and v.name in index.symbols]
-        if loaded and found.exact and not found.empty:
+        if found.exact and not found.empty and any(v.extent is None for v in vars):
+            reason = _doubt(index, vars, guard, ranges)
             hard = _range(solutions(index, vars, guard, ranges, False), guard, ranges)
-            if (hard.min, hard.max, hard.exact) != (found.min, found.max, True):
-                found = replace(found, exact=False, reason=_by_type(loaded))
+            if reason is None and (hard.min, hard.max, hard.exact) != (found.min, found.max, True):
+                reason = _loaded(index, vars, BY_TYPE)
+            found = replace(found, exact=reason is None, reason=reason)
         ranges.memo[key] = found
     out: IndexRange = ranges.memo[key]
     return out
@@ -77,7 +80,7 @@ def _range(solved: tuple[Solved, ...], guard: Cond, sizes: Ranges) -> IndexRange
     high = _outermost([s.high for s in solved], always, True, sizes)
     exact, reason = low.exact and high.exact, low.reason or high.reason
     if exact and guard.has_opaque():
-        exact, reason = False, "guard depends on data"
+        exact, reason = False, ON_DATA
     return IndexRange(low.value, high.value, exact, False, None if exact else reason)
 
 
@@ -108,13 +111,13 @@ def _decide(q: Question, ranges: Ranges) -> Decision:
         return Decision("proved", found)
     names = _sizes(q)
     if not names:
-        return _decide_numbers(q, undecided, found)
+        return _decide_numbers(q, undecided, found, ranges)
     unlisted = sorted(n for n in names if n not in ranges.bounds)
     if unlisted:
         return Decision("unknown", found, reason=f"no range is known for {', '.join(unlisted)}")
     loaded = [v.name for v in q.variables if v.extent is None and v.name in q.index.symbols]
     if loaded and any(s.low.value is None or s.high.value is None for s in undecided):
-        return Decision("unknown", found, reason=_unbounded(loaded))
+        return Decision("unknown", found, reason=_loaded(q.index, q.variables, NOT_BOUNDED))
     return search(q, undecided, found, names, ranges, lambda at: _decide(at, Ranges()))
 
 
@@ -135,13 +138,14 @@ def _sizes(q: Question) -> frozenset[str]:
     return frozenset(names) - {v.name for v in q.variables}
 
 
-def _decide_numbers(q: Question, undecided: list[Solved], found: IndexRange) -> Decision:
+def _decide_numbers(q: Question, undecided: list[Solved], found: IndexRange, ranges: Ranges) -> Decision:
     """The verdict without size symbols."""
     undecided = [s if s.low.exact and s.high.exact else refine(s) for s in undecided]
     undecided = [s for s in undecided if not _inside(q, s)]
     if not undecided:
         return Decision("proved", found)
-    doubt = _doubt(q, undecided)
+    loaded = any(v.extent is None for v in q.variables) and not _always_outside(q, undecided)
+    doubt = _doubt(q.index, q.variables, q.guard, ranges) if loaded else None
     if doubt is not None:
         return Decision("unknown", found, reason=doubt)
     certain = replace(q, guard=without_opaque(q.guard, FALSE))
@@ -152,36 +156,31 @@ def _decide_numbers(q: Question, undecided: list[Solved], found: IndexRange) -> 
             if point is not None:
                 return Decision("fault", found, point.values, point.index, point.available)
     if q.guard.has_opaque():
-        return Decision("unknown", found, reason="guard depends on data")
+        return Decision("unknown", found, reason=ON_DATA)
     reason = next((e.reason for s in undecided for e in (s.high, s.low) if e.reason), None)
     return Decision("unknown", found, reason=reason or "no witness was found")
 
 
-def _unbounded(names: Iterable[str]) -> str:
-    return f"index loaded from memory is not bounded ({', '.join(sorted(names))})"
+def _loaded(index: Expr, vars: tuple[Var, ...], how: str) -> str:
+    """What is known of the loaded values that the index, or else a loop, depends on."""
+    data = {v.name for v in vars if v.extent is None}
+    loops = frozenset[str]().union(*(v.extent.symbols for v in vars if v.extent is not None))
+    what, names = ("index", data & index.symbols) if data & index.symbols else ("loop bound", data & loops)
+    return f"{what} loaded from memory is {how} ({', '.join(sorted(names))})"
 
 
-def _by_type(names: Iterable[str]) -> str:
-    return f"index loaded from memory is bounded by its type only ({', '.join(sorted(names))})"
-
-
-def _doubt(q: Question, undecided: list[Solved]) -> str | None:
-    """Why values loaded from memory make a fault uncertain, if they do."""
-    data = {v.name for v in q.variables if v.extent is None}
-    if not data or _always_outside(q, undecided):
-        return None
-    in_index = data & q.index.symbols
-    hard = solutions(q.index, q.variables, q.guard, Ranges(), False)
-    for typed, s in ((s, h) for s in undecided for h in hard):
-        for soft, end in ((typed.low, s.low), (typed.high, s.high)):
-            if end.value is None:
-                return _unbounded(in_index) if soft.value is None else _by_type(in_index)
-    for s in hard:
-        for name, (lo, hi) in s.piece.box.items():
-            if name in s.piece.data and name not in s.piece.index.symbols and (lo is None) != (hi is None):
-                return "guard depends on data"
-        if any(not g.symbols.isdisjoint(s.piece.data) for g in s.piece.guards):
-            return "guard depends on data"
+def _doubt(index: Expr, vars: tuple[Var, ...], guard: Cond, ranges: Ranges) -> str | None:
+    """Why it is not certain that the ends of the index are reached: the values that guards alone leave."""
+    for s in solutions(index, vars, guard, ranges, False):
+        p = s.piece
+        if s.low.value is None or s.high.value is None:
+            typed = _range(solutions(index, vars, guard, ranges), guard, ranges)
+            known = typed.min is not None and typed.max is not None
+            return _loaded(index, vars, BY_TYPE if known else NOT_BOUNDED)
+        other = p.data - p.index.symbols  # they decide whether the access is made, not where
+        one_sided = any((lo is None) != (hi is None) for v, (lo, hi) in p.box.items() if v in other)
+        if one_sided or any(not g.symbols.isdisjoint(other) for g in p.guards):
+            return ON_DATA
     return None
 
 
