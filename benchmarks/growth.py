@@ -9,6 +9,7 @@ cache.  Prints CPU seconds and the exponent of growth (1.0 is linear), and peak 
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import re
 import resource
@@ -73,7 +74,7 @@ def main() -> None:
         print(
             f"{times:3d}x  {counts.launches:5d} launches  {counts.accesses['total']:6d} accesses  {rows[-1][1]:8.3f} s"
         )
-    for (a, s, _), (b, t, _) in zip(rows, rows[1:], strict=False):
+    for (a, s, _), (b, t, _) in itertools.pairwise(rows):
         print(f"exponent {a}x to {b}x: {math.log(t / s) / math.log(b / a):.2f}")
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MiB")
 
