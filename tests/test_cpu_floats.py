@@ -56,12 +56,25 @@ def test_source_indices_are_those_of_the_hardware(scale: str, half: bool, n: int
     assert all(v.kind != "data" for v in a.vars)
 
 
-def test_where_rounding_decides_the_index_is_bounded() -> None:
+def test_a_printed_ratio_is_the_ratio_it_was_printed_for() -> None:
     """15/31 of 31 is 15 in float, though the float nearest 15/31 is below it."""
     a = only(lower("const float* in_ptr0", resampled("0.4838709677419355", False, 32)), "in_ptr0", "load")
-    got = points(a)
-    assert set(computed(15 / 31, False, 32)) <= set(got) == set(range(16))
-    assert next((v.kind, v.lo, v.hi) for v in a.vars) == ("data", 0, 15)
+    assert points(a) == computed(15 / 31, False, 32)
+    assert points(a)[31] == 15 and all(v.kind != "data" for v in a.vars)
+
+
+def test_over_an_open_range_rounding_may_decide_so_the_index_is_bounded() -> None:
+    body = (
+        resampled("0.7", False, 0)
+        .replace("static_cast<int64_t>(0L);\n", "")
+        .replace("x1<static_cast<int64_t>(0L)", "x1<static_cast<int64_t>(ks0)")
+    )
+    a = only(lower("const float* in_ptr0, const int64_t ks0", body), "in_ptr0", "load")
+    (index,) = (v for v in a.vars if v.kind == "data")
+    assert (index.lo, index.hi) == (0, None)
+    got = points(a, {index.name: range(40)}, ks0=50)
+    assert set(computed(0.7, False, 50)) <= set(got) and max(got) == 34  # floor(0.7 * 49)
+    assert 50 <= len(got) <= 60  # one value of each x, two where 0.7 * x is nearly whole
 
 
 def test_vector_indices_keep_their_lane() -> None:

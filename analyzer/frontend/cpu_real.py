@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd, isfinite, prod
 from typing import Any, TypeAlias
@@ -24,6 +24,8 @@ Tree: TypeAlias = "tuple[Any, ...]"
 _SMALL = 16
 #: Rounding errors are taken to be below 1/_SLACK: four float32 roundings of values below 2**16.
 _SLACK = 64
+#: Denominators of scales: ratios of image sizes.
+_LARGEST = 1 << 12
 #: Points at which a conversion is compared with float arithmetic; more are not tried.
 _POINTS = 200_000
 
@@ -53,6 +55,15 @@ def constant(value: float, double: bool) -> Real | None:
     return Real(const(f.numerator), const(f.denominator), exact, double, ("const", value))
 
 
+def simplest(r: Real) -> Real:
+    """A float32 literal as the fraction it was printed for: 0.484 of 31 rows is 15 when it stands for 15/31."""
+    value = r.tree[1]
+    near = Fraction(value).limit_denominator(_LARGEST)
+    if r.double or r.exact or struct.pack("f", float(near)) != struct.pack("f", value):
+        return r
+    return replace(r, num=const(near.numerator), den=const(near.denominator))
+
+
 def from_int(e: Expr, double: bool) -> Real:
     return Real(e, const(1), True, double, ("int", double, e))
 
@@ -62,7 +73,7 @@ def cast(r: Real, double: bool) -> Real:
     if r.double == double:
         return r
     if r.tree[0] == "const":
-        return constant(r.tree[1], double) or r
+        return simplest(constant(r.tree[1], double) or r)
     exact = r.exact and (double or _small_denominator(r.den))
     return Real(r.num, r.den, exact, double, ("cast", double, r.tree))
 
@@ -157,11 +168,13 @@ def _agrees(r: Real, mode: str, plain: Expr, extents: Mapping[str, int]) -> bool
         return False
     import numpy as np
 
-    axes = np.meshgrid(*(np.arange(extents[n]) for n in names), indexing="ij", sparse=True)
+    # Python integers: numerators of scaled floats do not fit 64 bits
+    ranges = (np.arange(extents[n]).astype(object) for n in names)
+    axes = np.meshgrid(*ranges, indexing="ij", sparse=True)
     env = dict(zip(names, axes, strict=True))
     rounded = {"trunc": np.trunc, "floor": np.floor, "ceil": np.ceil, "round": np.rint}[mode]
     with np.errstate(all="ignore"):
-        return bool(np.all(rounded(_replay(r.tree, env)) == evaluate(plain, env)))
+        return bool(np.all(rounded(_replay(r.tree, env)).astype(object) == evaluate(plain, env)))
 
 
 def _leaf_symbols(t: Tree) -> set[str]:
