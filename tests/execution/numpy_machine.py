@@ -11,15 +11,16 @@ import numpy.typing as npt
 
 Ints: TypeAlias = "npt.NDArray[np.int64]"
 
-WRITTEN, STALE, FRESH = 1, 2, 4
+WRITTEN, STALE, FRESH, COPIED = 1, 2, 4, 8
 
 
 @dataclass(slots=True)
 class Storage:
-    """Bytes and what is known of each."""
+    """Bytes and what is known of each; ``origin`` as in checked.hpp."""
 
     data: npt.NDArray[np.uint8]
     state: npt.NDArray[np.uint8]
+    origin: Ints | None = None
 
 
 @dataclass(slots=True)
@@ -58,6 +59,11 @@ class Arg:
         held = self.storage.state[at[inside]]
         self._count("unwritten", elements[inside][(held & WRITTEN) == 0])
         self._count("stale", elements[inside][(held & STALE) != 0])
+        if (origin := self.storage.origin) is not None:
+            place = at[inside] // self.item
+            known = ((held & COPIED) != 0) & (place < origin.size)
+            moved = known & (origin[np.minimum(place, origin.size - 1)] != place)
+            self._count("misread", elements[inside][moved])
         out[inside] = self.storage.data[at[inside][:, None] + np.arange(self.item)]
         return out
 
@@ -168,14 +174,15 @@ class NumpyMachine:
         held = (states & WRITTEN) != 0
         target = self._arg(to)
         target.write(to.elements[held], rows[held])
-        old = to.elements[held & ((states & STALE) != 0)]
-        where, inside = target._bytes(old)
-        target.storage.state[where[inside][:, None] + np.arange(to.item)] |= STALE
+        for flag, which in ((STALE, held & ((states & STALE) != 0)), (COPIED, held)):
+            where, inside = target._bytes(to.elements[which])
+            target.storage.state[where[inside][:, None] + np.arange(to.item)] |= flag
         self._settle([to.id])
 
     def _p(self, w: Words) -> None:
         key = w.int()
-        self._copies[key] = w.view()
+        self._copies[key] = v = w.view()
+        self._storages[key].origin = v.elements
 
     def _x(self, w: Words) -> None:
         args, mixed = [], 7

@@ -17,7 +17,8 @@ class NotRun(Exception):
 class Touched:
     """What a launch did through one pointer. Indices are elements from the pointer; None: not at all.
 
-    ``available`` is the number of elements from the pointer to the end of its storage.
+    Counted: accesses outside of the storage, reads of places never written, of places whose newer value was lost in
+    a copy, and of another element than the one meant (in a copy with another layout).  ``available`` is the number of elements from the pointer to the end of its storage.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Touched:
     bad_writes: int = 0
     unwritten: int = 0
     stale: int = 0
+    misread: int = 0
     first: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -74,7 +76,7 @@ def result(asked: Asked, answer: Mapping[str, Any]) -> Ran:
             (a["rmin"], a["rmax"]) if "rmin" in a else None,
             (a["wmin"], a["wmax"]) if "wmin" in a else None,
         ]
-        counts = {k: a.get(k, 0) for k in ("bad_reads", "bad_writes", "unwritten", "stale")}
+        counts = {k: a.get(k, 0) for k in ("bad_reads", "bad_writes", "unwritten", "stale", "misread")}
         first = {k.removeprefix("first_"): v for k, v in a.items() if k.startswith("first_")}
         touched.append(Touched(name, *ends, (a["bytes"] - a["start"]) // item, **counts, first=first))
     return Ran(asked.event, tuple(touched), str(answer.get("failed", "")), str(answer.get("hash", "")))

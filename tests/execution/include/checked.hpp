@@ -15,18 +15,21 @@ namespace run {
 constexpr uint8_t WRITTEN = 1;  // holds a value
 constexpr uint8_t STALE = 2;    // a newer value was written into a copy of this place and stayed there
 constexpr uint8_t FRESH = 4;    // written by the current launch
+constexpr uint8_t COPIED = 8;   // has the value the runtime copied here
 
 struct Storage {
   std::vector<char> data;
   std::vector<uint8_t> state;  // one per byte
+  // Of a packed copy: which element of the view's base, counted from the view's first, each element came from.
+  std::vector<long> origin;
 };
 
 struct Arg {
   Storage* storage = nullptr;
   long start = 0;  // byte of the storage the pointer points at
   long rmin = 1, rmax = 0, wmin = 1, wmax = 0;
-  long bad_reads = 0, bad_writes = 0, unwritten = 0, stale = 0;
-  long first_bad_read = 0, first_bad_write = 0, first_unwritten = 0, first_stale = 0;
+  long bad_reads = 0, bad_writes = 0, unwritten = 0, stale = 0, misread = 0;
+  long first_bad_read = 0, first_bad_write = 0, first_unwritten = 0, first_stale = 0, first_misread = 0;
 
   static void widen(long& lo, long& hi, long e) {
     if (lo > hi) lo = hi = e;
@@ -54,6 +57,8 @@ struct Arg {
     uint8_t s = storage->state[b];
     if (!(s & WRITTEN)) count(unwritten, first_unwritten, e);
     if (s & STALE) count(stale, first_stale, e);
+    // The kernel was compiled for the base: it means the element that is as far from the first one there.
+    if ((s & COPIED) && b / n < long(storage->origin.size()) && storage->origin[b / n] != b / n) count(misread, first_misread, e);
     std::memcpy(to, storage->data.data() + b, n);
   }
 

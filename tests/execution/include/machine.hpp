@@ -170,6 +170,7 @@ class Machine {
     if (a.bad_reads) std::printf("\"bad_reads\":%ld,\"first_bad_read\":%ld,", a.bad_reads, a.first_bad_read);
     if (a.bad_writes) std::printf("\"bad_writes\":%ld,\"first_bad_write\":%ld,", a.bad_writes, a.first_bad_write);
     if (a.unwritten) std::printf("\"unwritten\":%ld,\"first_unwritten\":%ld,", a.unwritten, a.first_unwritten);
+    if (a.misread) std::printf("\"misread\":%ld,\"first_misread\":%ld,", a.misread, a.first_misread);
     if (a.stale) std::printf("\"stale\":%ld,\"first_stale\":%ld,", a.stale, a.first_stale);
     std::printf("\"start\":%ld,\"bytes\":%zu}", a.start, a.storage->data.size());
   }
@@ -197,7 +198,7 @@ class Machine {
       if (!(states[k] & WRITTEN)) return;
       w.write(e, &values[k * from.item], to.item);
       long b = w.at(e, to.item);
-      for (long i = 0; b >= 0 && i < to.item; i++) w.storage->state[b + i] |= states[k] & STALE;
+      for (long i = 0; b >= 0 && i < to.item; i++) w.storage->state[b + i] |= (states[k] & STALE) | COPIED;
     });
     settle({to.id});
   }
@@ -280,7 +281,7 @@ class Machine {
       if (op == "S") {
         int id = next<int>();
         long bytes = next<long>();
-        storages_[id] = {std::vector<char>(bytes), std::vector<uint8_t>(bytes)};
+        storages_[id] = {std::vector<char>(bytes), std::vector<uint8_t>(bytes), {}};
         copies_.erase(id);
       } else if (op == "D") {
         int id = next<int>();
@@ -290,7 +291,10 @@ class Machine {
       else if (op == "C") copy();
       else if (op == "P") {
         int id = next<int>();
-        copies_[id] = view();
+        View v = copies_[id] = view();
+        auto& origin = storages_[id].origin;
+        origin.resize(v.count());
+        v.each([&](long k, long e) { origin[k] = e; });
       } else if (op == "X") call();
       else if (op == "L") launch(launcher);
       else if (op == "O") output();

@@ -1,0 +1,71 @@
+"""Do the findings about what memory holds (lost, misplaced and missing values) name what execution sees?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from aoti_lint.analyzer.api import analyse
+from aoti_lint.analyzer.findings import Finding
+from aoti_lint.analyzer.sources import WrapperSource
+from aoti_lint.rules.registry import run_rules
+
+from .results import Execution, Touched
+from .run import execute
+from .script import Memory
+
+#: What the rule claims, as the count of :class:`~.results.Touched` that shows it.
+SHOWN_BY = {"AL203": ("stale",), "AL204": ("misread",), "AL205": ("unwritten",)}
+#: Rules any of which explains a use of a place that holds no value or an old one.
+EXPLAINED_BY = ("AL1", "AL2", "AL3", "AL4")
+
+
+@dataclass(slots=True)
+class Contents:
+    """Claims that happened, claims that did not, and uses of wrong contents at lines no finding names."""
+
+    happened: int = 0
+    wrong: list[str] = field(default_factory=list)
+    missed: list[str] = field(default_factory=list)
+
+
+def contents(source: WrapperSource, runtime: str, memory: Memory) -> Contents:
+    """Compare one wrapper under one runtime. Raises NotRun, NotBuilt."""
+    analysis = analyse(source, runtime, {})
+    findings = run_rules(analysis)
+    symbols = {s.name for s in analysis.program.symbols}
+    result = Contents()
+    runs: dict[tuple[tuple[str, int], ...], Execution] = {}
+
+    def run(sizes: Mapping[str, int]) -> Execution:
+        key = tuple(sorted(sizes.items()))
+        if key not in runs:
+            runs[key] = execute(source, memory, sizes)
+        return runs[key]
+
+    for f in findings:
+        if f.severity == "error" and f.code in SHOWN_BY:
+            sizes = {n: v for n, v in (f.evidence.witness or {}).items() if n in symbols}
+            seen = [t for line, t in uses(run(sizes)) if line in lines(f)]
+            if any(getattr(t, kind) for t in seen for kind in SHOWN_BY[f.code]):
+                result.happened += 1
+            else:
+                result.wrong.append(f"{f.loc.path}:{f.loc.line} {f.code} {f.message}")
+    named = {line for f in findings if f.code.startswith(EXPLAINED_BY) for line in lines(f)}
+    for line, t in uses(run({})):
+        if line not in named and (t.unwritten or t.stale or t.misread):
+            result.missed.append(
+                f"{source.wrapper.path}:{line} {t.name}: {t.unwritten} unwritten, {t.stale} stale, {t.misread} misread"
+            )
+    return result
+
+
+def lines(f: Finding) -> set[int]:
+    return {f.loc.line, f.launch_line or f.loc.line, *(r.loc.line for r in f.related)}
+
+
+def uses(run: Execution) -> Iterator[tuple[int, Touched]]:
+    """Everything that was touched, with the wrapper's line."""
+    for ran in run.ran:
+        for t in ran.touched:
+            yield ran.event.loc.line, t
