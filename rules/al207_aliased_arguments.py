@@ -1,0 +1,97 @@
+"""AL207: one storage through two pointers of a kernel, with different maps, and one of them written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..analyzer.facts import Verdict
+from ..analyzer.findings import Evidence, Finding, Related, Severity
+from ..analyzer.hazards import Hazard, hazards
+from ..analyzer.meetings import Meeting
+from . import common
+from .pair_messages import at, differing, witness
+from .registry import Rule
+
+if TYPE_CHECKING:
+    from ..analyzer.analysis import Analysis
+
+
+def check(analysis: Analysis) -> Iterator[Finding]:
+    for h in hazards(analysis):
+        if h.meeting is not None:
+            yield _finding(analysis, h, _order(h, h.meeting), _severity(h), h.meeting)
+        else:
+            word = "constant" if h.use.param.readonly else "__restrict__"
+            message = (
+                f"{h.use.launch.event.kernel} writes {h.use.storage.name} through {h.write.param.name} although "
+                f"its parameter {h.use.param.name} promises ({word}) that the memory does not change"
+            )
+            yield _finding(analysis, h, message, "warning", None)
+
+
+def _severity(h: Hazard) -> Severity:
+    """What two stores leave may be the same; what a load gives depends on the order."""
+    return "error" if h.use.access.kind == "load" else "warning"
+
+
+def _order(h: Hazard, m: Meeting) -> str:
+    kernel, storage = h.use.launch.event.kernel, h.use.storage.name
+    verb = "reads" if h.use.access.kind == "load" else "writes"
+    first, second = differing(m.first, m.second)
+    when = "writes at the same time" if m.concurrent else "has already overwritten"
+    return (
+        f"{kernel} {verb} element {m.element} of {storage} through {h.use.param.name} ({first}), which it {when} "
+        f"through {h.write.param.name} ({second}){at(m.sizes)}"
+    )
+
+
+def _finding(analysis: Analysis, h: Hazard, message: str, severity: Severity, m: Meeting | None) -> Finding:
+    use, launch = h.use, h.use.launch
+    related = common.origin(use.tensor)
+    related += [Related(f"{v.param.name}[{v.access.text}]", v.access.loc) for v in (use, h.write)]
+    return RULE.finding(
+        message, launch.event.loc, severity=severity, related=related, storage=use.storage.root.name,
+        tensor=use.tensor.label, base=use.tensor.base, kernel=launch.event.kernel, parameter=use.param.name,
+        launch_line=launch.event.loc.line, source_nodes=common.source_nodes(analysis, use.tensor, launch),
+        evidence=_evidence(use, m),
+    )  # fmt: skip
+
+
+def _evidence(use: Verdict, m: Meeting | None) -> Evidence:
+    return Evidence(
+        access=common.access_word(use.access.kind),
+        min=None if m is None else m.element, max=None if m is None else m.element,
+        available=common.number(use.capacity),
+        witness=None if m is None else witness(m.sizes, m.first, m.second),
+        sizes=common.numbers(use.tensor.sizes),
+        strides=common.numbers(use.tensor.meant_strides or use.tensor.strides), offset=common.number(use.start),
+    )  # fmt: skip
+
+
+RULE = Rule(
+    code="AL207",
+    name="aliased-arguments",
+    severity="error",
+    summary="A kernel is given one storage through two pointers and writes elements that another iteration uses.",
+    explanation="""
+    A kernel that works in place is right when each iteration touches its own elements only. When it reads through
+    one pointer what another iteration writes through the other, the result depends on their order: the
+    iterations of a grid or a parallel loop have none, and those of an ordinary loop read what was already
+    overwritten. Views of one buffer that share no element are fine, and so is the same map through both pointers.
+
+    A pointer that is `constant` in Metal, or `__restrict__`, promises that its memory is not written through
+    another one. When it is, by the same map, that is a warning: the compiler may keep or reorder loads.
+    """,
+    bad="""
+    cpp_fused_add_flip_0((const float*)(arg0_1.data_ptr()), (float*)(arg0_1.data_ptr()));
+    // auto tmp1 = in_ptr0[24L + x1 + ((-8L)*x0)];       row 3 - x0, overwritten once x0 is 2
+    // out_ptr0[x1 + 8L*x0] = tmp0 + tmp1;
+    """,
+    good="""
+    cpp_fused_add_flip_0((const float*)(arg0_1.data_ptr()), (float*)(buf0.data_ptr()));
+    """,
+    since="0.1.0",
+    check=check,
+    help="Give the kernel a buffer of its own to write: clone the input before it is changed in place.",
+)

@@ -1,0 +1,313 @@
+"""Stores that race, arguments that alias, views that overlap: numbers by hand."""
+
+from __future__ import annotations
+
+import pytest
+from aoti_lint.analyzer.clashes import POINTS, clashes, meetings, points
+from aoti_lint.analyzer.expr import (
+    TRUE,
+    Expr,
+    as_expr,
+    compare,
+    const,
+    evaluate,
+    floordiv,
+    mod,
+    opaque,
+    sym,
+)
+from aoti_lint.analyzer.facts import Verdict
+from aoti_lint.analyzer.hazards import Hazard, _of_storage
+from aoti_lint.analyzer.meetings import agree
+from aoti_lint.analyzer.overlaps import _overlap
+from aoti_lint.analyzer.program import Param, Var
+from aoti_lint.analyzer.races import Race, _of_parameter, rivals
+from aoti_lint.analyzer.ranges import Ranges
+from race_cases import access, aliased, launch, var
+
+x, y, r, s = sym("x"), sym("y"), sym("r"), sym("s")
+
+
+def race(group: list[Verdict], ranges: Ranges | None = None) -> Race | None:
+    stores = [v for v in group if v.access.kind == "store"]
+    return next(_of_parameter(stores, group, ranges or Ranges()), None)
+
+
+# -- AL206
+
+
+def test_threads_that_leave_out_the_row() -> None:
+    xs = [var("x", 256)]
+    found = race(launch([access("load", "in", x, xs), access("store", "out", mod(x, 64), xs, "x")]))
+    assert found is not None and found.certain
+    assert (found.first, found.second, found.element) == ({"x": 0}, {"x": 64}, 0)
+
+
+def test_every_thread_its_own_element() -> None:
+    xs = [var("x", 256)]
+    for index in (x, 3 * x + 1, mod(x, 64) + 64 * floordiv(x, 64), 255 - x):
+        assert race(launch([access("store", "out", index, xs, "x")])) is None
+
+
+def test_one_value_from_all_threads_is_no_race() -> None:
+    both = [var("x", 4), var("r", 8)]
+    assert race(launch([access("store", "out", x, both, "x")])) is None
+    assert race(launch([access("store", "out", x, both, "xr")])) is not None
+    assert race(launch([access("store", "out", 0, both, "")])) is None
+
+
+def test_a_value_of_unknown_origin_is_a_suspicion() -> None:
+    both = [var("x", 4), var("r", 8)]
+    found = race(launch([access("store", "out", x, both, None)]))
+    assert found is not None and not found.certain
+
+
+def test_what_both_read_from_one_element_may_be_equal() -> None:
+    """``out[x % 4] = in[x % 4]``: all stores to an element bring the same value."""
+    xs = [var("x", 8)]
+    same = race(launch([access("load", "in", mod(x, 4), xs), access("store", "out", mod(x, 4), xs, "x")]))
+    assert same is not None and not same.certain
+    # x = 0, 4 and 8 store to element 0; only 0 and 8 read different ones: 0 and 1
+    nine = [var("x", 9)]
+    group = launch([access("load", "in", floordiv(x, 8), nine), access("store", "out", mod(x, 4), nine, "x")])
+    found = race(group)
+    assert found is not None and found.certain and found.second == {"x": 8}
+
+
+def test_ordinary_loops_do_not_race() -> None:
+    for kind, races in (("loop", False), ("parallel", True)):
+        loops = [var("x", 4, kind, 1), var("y", 6, "loop", 2)]  # type: ignore[arg-type]
+        group = launch(
+            [access("load", "in", x * 6 + y, loops), access("store", "out", y, loops, "xy")], dialect="cpp"
+        )
+        found = race(group)
+        assert (found is not None) == races
+        if found is not None:
+            assert found.first == {"x": 0, "y": 0} and found.second == {"x": 1, "y": 0}
+
+
+def test_guards_must_hold_for_both() -> None:
+    """x and x + 64 share an element of 64, and only one of them is below 64."""
+    xs = [var("x", 128)]
+    assert race(launch([access("store", "out", mod(x, 64), xs, "x", compare("<", x, 64))])) is None
+    assert race(launch([access("store", "out", mod(x, 64), xs, "x", compare("<", x, 65))])) is not None
+    assert (
+        race(launch([access("store", "out", mod(x, 64), xs, "x", compare("<", x, 64) | opaque("d"))])) is None
+    )
+
+
+def test_lanes_race_within_one_store_only() -> None:
+    # 8 lanes that advance by 4: lane 4 of round 0 and lane 0 of round 1 are one element, one after the other
+    rounds = [var("x", 2, "loop", 1), var("r", 8, "lane")]
+    assert race(launch([access("store", "out", 4 * x + r, rounds, "xr")], dialect="cpp")) is None
+    assert (
+        race(launch([access("store", "out", 4 * x + floordiv(r, 2), rounds, "xr")], dialect="cpp"))
+        is not None
+    )
+
+
+def test_places_in_a_group_are_not_independent() -> None:
+    xs = [var("x", 8), Var("t", sym("group.0"), "grid")]
+    group = launch([access("store", "out", x + sym("t"), xs, ("x", "t"))])
+    assert race(group, Ranges({"group.0": (4, 4)})) is None
+
+
+def test_sizes_at_which_it_happens() -> None:
+    xs = [var("x", 3 * s)]
+    ranges = Ranges({"s": (2, 512)})
+    group = launch([access("load", "in", x, xs), access("store", "out", mod(x, s), xs, "x")], ranges=ranges)
+    found = race(group, ranges)
+    assert found is not None and found.sizes == {"s": 2}
+    assert (found.first, found.second) == ({"x": 0}, {"x": 2})
+
+
+def test_two_stores_in_one_parallel_loop() -> None:
+    """Rows of 10: the tail of row x starts at element 8 of it, or at 10, which is the next row's first."""
+    for start, races in ((8, False), (10, True)):
+        outer = var("x", 5, "parallel", 1)
+        main, tail = [outer, var("y", 8, "loop", 2)], [outer, var("y", 2, "loop", 3)]
+        group = launch(
+            [
+                access("load", "in", 10 * x + y, main),
+                access("store", "out", 10 * x + y, main, "xy"),
+                access("store", "out", 10 * x + start + y, tail, "xy"),
+            ],
+            dialect="cpp",
+        )
+        found = race(group)
+        assert (found is not None) == races
+        if found is not None:
+            assert found.store.index == 10 * x + y and found.other.index == 10 * x + 10 + y
+            assert found.first["x"] == found.second["x"] + 1 and found.certain
+
+
+def test_loops_of_the_same_form_one_after_the_other() -> None:
+    first, second = [var("x", 5, "parallel", 1)], [var("x", 5, "parallel", 2)]
+    stores = [access("store", "out", x, first, "x"), access("store", "out", 4 - x, second, "x")]
+    assert race(launch(stores, dialect="cpp")) is None
+    stores[1] = access("store", "out", 4 - x, first, "x")
+    assert race(launch(stores, dialect="cpp")) is not None
+
+
+# -- AL207
+
+
+def hazard(group: list[Verdict], ranges: Ranges | None = None) -> Hazard | None:
+    return next(_of_storage(group, ranges or Ranges()), None)
+
+
+def in_place(
+    read: Expr, write: Expr, variables: list[Var], dialect: str, offsets: tuple[int, int] = (0, 0), **more
+):  # type: ignore[no-untyped-def]
+    """``out[write] = f(in[read])`` with both at offsets of one storage."""
+    src, dst = aliased(*offsets)
+    accesses = [
+        access("load", "in", read, variables, **more),
+        access("store", "out", write, variables, ("x", "y")),
+    ]
+    return launch(accesses, {"in": src, "out": dst}, dialect)
+
+
+def test_rows_read_after_they_were_overwritten() -> None:
+    """Four rows of 8 in order: row 2 reads row 3 - 2 = 1."""
+    loops = [var("x", 4, "loop", 1), var("y", 8, "loop", 2)]
+    found = hazard(in_place(24 + y - 8 * x, y + 8 * x, loops, "cpp"))
+    assert found is not None and found.meeting is not None and not found.meeting.concurrent
+    m = found.meeting
+    assert (m.first, m.second, m.element) == ({"x": 2, "y": 0}, {"x": 1, "y": 0}, 8)
+
+
+@pytest.mark.parametrize(
+    ("read", "offsets", "dialect", "fault"),
+    [
+        (x, (0, 0), "cpp", False),  # in place
+        (x, (0, 1), "cpp", True),  # element x was written as x - 1 + 1
+        (x, (1, 0), "cpp", False),  # element x + 1 is written later
+        (x, (1, 0), "triton", True),  # there is no later
+        (x, (0, 16), "triton", False),  # apart
+        (x, (0, 15), "triton", True),  # element 15 is read by 15 and written by 0
+        (mod(x, 4), (0, 0), "triton", True),  # 4 reads element 0
+        (as_expr(3), (0, 0), "metal", True),
+    ],
+)  # fmt: skip
+def test_one_storage_twice(read: Expr, offsets: tuple[int, int], dialect: str, fault: bool) -> None:
+    xs = [var("x", 16, "loop", 1)] if dialect == "cpp" else [var("x", 16)]
+    found = hazard(in_place(read, x, xs, dialect, offsets))
+    assert (found is not None) == fault
+    if found is not None and found.meeting is not None:
+        m = found.meeting
+        assert evaluate(read, m.first) + offsets[0] == m.element == m.second["x"] + offsets[1]
+        assert m.first["x"] != m.second["x"]
+
+
+def test_interleaved_views_share_nothing() -> None:
+    """Rows of 8 whose halves are read and written."""
+    both = [var("x", 4), var("y", 4)]
+    assert hazard(in_place(x + 8 * y, x + 8 * y, both, "triton", (0, 4))) is None
+    assert hazard(in_place(x + 7 * y, x + 8 * y, both, "triton", (0, 4))) is not None  # 0 + 7 = 3 + 4
+
+
+def test_threads_of_one_reduction_wait_for_each_other() -> None:
+    both = [var("x", 4), var("r0_index", 8)]
+    r0 = sym("r0_index")
+    assert hazard(in_place(x * 8 + r0, x * 8 + 7 - r0, both, "metal")) is None
+    assert hazard(in_place(x * 8 + r0, (3 - x) * 8 + r0, both, "metal")) is not None
+
+
+def test_a_read_that_is_not_used_or_not_known() -> None:
+    xs = [var("x", 16)]
+    assert hazard(in_place(x, x, xs, "triton", (1, 0), used=compare("<", x, 0))) is None
+    assert hazard(in_place(x, x, xs, "triton", (1, 0), guard=opaque("mask"))) is None
+
+
+def test_two_writes_through_two_pointers() -> None:
+    a, b = aliased(0, 8)
+    xs = [var("x", 16)]
+    stores = [access("store", "p", x, xs, "x"), access("store", "q", x, xs, "x")]
+    found = hazard(launch(stores, {"p": a, "q": b}))
+    assert found is not None and found.use.access.kind == "store" and found.meeting is not None
+    loops = [var("x", 16, "loop", 1)]
+    in_order = [access("store", "p", x, loops, "x"), access("store", "q", x, loops, "x")]
+    assert hazard(launch(in_order, {"p": a, "q": b}, "cpp")) is None  # what is last stays, as written
+
+
+@pytest.mark.parametrize(
+    ("dialect", "readonly", "restrict", "promise"),
+    [("metal", True, False, True), ("metal", False, False, False), ("cpp", True, False, False), ("cpp", True, True, True)],
+)  # fmt: skip
+def test_promises(dialect: str, readonly: bool, restrict: bool, promise: bool) -> None:
+    a, b = aliased(0, 0)
+    xs = [var("x", 16, "loop", 1)] if dialect == "cpp" else [var("x", 16)]
+    params = [Param("in", True, "float32", readonly, restrict), Param("out", True, "float32")]
+    accesses = [access("load", "in", x, xs), access("store", "out", x, xs, "x")]
+    found = hazard(launch(accesses, {"in": a, "out": b}, dialect, params=params))
+    assert (found is not None) == promise
+    if found is not None:
+        assert found.kind == "promise" and found.meeting is None
+
+
+def test_agreement_for_every_size() -> None:
+    ranges = Ranges({"s": (2, None)})
+    outer = var("x", 4, "parallel", 1)
+    main, tail = (outer, var("y", s - 1, "loop", 2)), (outer,)
+    assert agree((s * x + y, main, TRUE), (s * x + s - 1, tail, TRUE), [outer], ranges)
+    assert not agree((s * x + y, main, TRUE), (s * x + s, tail, TRUE), [outer], ranges)
+    assert not agree((s * x + y, main, TRUE), (2 * s * x, tail, TRUE), [outer], ranges)
+
+
+# -- AL104
+
+
+def test_places_of_a_layout_that_are_one_element() -> None:
+    def overlap(sizes: list[int], strides: list[int], offset: int = 0):  # type: ignore[no-untyped-def]
+        return _overlap(tuple(map(const, sizes)), tuple(map(const, strides)), const(offset), Ranges())
+
+    assert overlap([3, 5], [5, 1]) is None and overlap([3, 5], [1, 3]) is None
+    assert overlap([1, 5], [0, 1]) is None  # one row: stride 0 says nothing
+    assert overlap([0, 5], [0, 1]) is None
+    expanded = overlap([3, 5], [0, 1], 7)
+    assert expanded is not None and expanded.expanded
+    assert (expanded.first, expanded.second, expanded.element) == ((0, 0), (1, 0), 7)
+    window = overlap([4, 3], [2, 1])
+    assert window is not None and not window.expanded
+    assert (window.first, window.second, window.element) == ((0, 2), (1, 0), 2)
+
+
+def test_stores_through_an_overlapping_view_count_in_any_loop() -> None:
+    loops = [var("x", 4, "loop", 1), var("y", 3, "loop", 2)]
+    group = launch(
+        [access("load", "in", 3 * x + y, loops), access("store", "out", 2 * x + y, loops, "xy")],
+        dialect="cpp",
+    )
+    found = rivals(group[1], group, Ranges(), everything=True)
+    assert found is not None and found.certain and found.element == 2
+    assert rivals(group[1], group, Ranges(), everything=False) is None
+    once = launch([access("store", "out", x, loops[:1], "x")], dialect="cpp")
+    assert rivals(once[0], once, Ranges(), everything=True) is None
+
+
+# -- enumeration
+
+
+def test_long_loops_are_looked_at_from_both_ends() -> None:
+    n = 1 << 24
+    p = points(mod(x, n - 1), [var("x", n)], TRUE, {})
+    assert p is not None and len(p.element) <= POINTS
+    assert [(p.point(i), p.point(j)) for i, j in clashes(p, ["x"], ["x"])] == [({"x": 0}, {"x": n - 1})]
+
+
+def test_nothing_is_claimed_of_data() -> None:
+    data = Var("t", None, "data", 0, 7)
+    assert points(x + sym("t"), [var("x", 4), data], TRUE, {}) is None
+    assert points(x, [var("x", 4), data], compare("<", sym("t"), 3), {}) is None
+    assert points(x, [var("x", 4), data], TRUE, {}) is not None  # it is not in the index
+    dependent = var("y", sym("x") + 1)
+    assert points(x + y, [var("x", 4), dependent], TRUE, {}) is None
+
+
+def test_empty_spaces() -> None:
+    p = points(x, [var("x", 0)], TRUE, {})
+    assert p is not None and not len(p.element)
+    q = points(const(3), [], TRUE, {})
+    assert q is not None and list(q.element) == [3]
+    assert not clashes(p, ["x"], ["x"]) and not meetings(p, q, [], both=True)
