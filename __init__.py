@@ -12,10 +12,12 @@ from concurrent.futures import Executor
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, TypeAlias
 
+from .watching import LintError, watch
+
 if TYPE_CHECKING:
     from .analyzer.findings import Report
 
-__all__ = ["check", "check_many"]
+__all__ = ["LintError", "check", "check_many", "watch"]
 
 Path: TypeAlias = "str | PathLike[str]"
 

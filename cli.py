@@ -112,6 +112,10 @@ Flag: TypeAlias = bool | None
 _LEVELS = "Least severity that makes the exit code 1: error (default), warning, note or never."
 _FORMATS = "text (default), json, sarif, github, gitlab or junit; with =FILE written there. Repeatable."
 _RUNTIME = "Memory model to check against: auto (default), or one that 'aoti-lint runtimes' lists."
+_GRAPHS = "text, dot or json; svg or html with the extra 'pictures' installed."
+_SELECT = "Only these codes, prefixes or names: AL2,AL401."
+_BASELINE = "Leave out the findings this file holds."
+_NEW_BASELINE = "Accept today's findings and write them there."
 _CONFIG = "Configuration instead of the nearest aoti-lint.toml or pyproject.toml."
 
 Runtime = Annotated[Text, _option("--runtime", metavar="NAME", help=_RUNTIME)]
@@ -123,21 +127,12 @@ TextOrJson = Annotated[str, _option("--format", "-f", metavar="NAME", help="text
 OutputFile = Annotated[
     File, _option("--output", "-o", metavar="FILE", help="Write there, not to standard output.")
 ]
-Select = Annotated[
-    Texts,
-    _option(
-        "--select", metavar="CODES", help="Only these codes, prefixes or names: AL2,AL401.", complete=_codes
-    ),
-]
+Select = Annotated[Texts, _option("--select", metavar="CODES", help=_SELECT, complete=_codes)]
 Ignore = Annotated[Texts, _option("--ignore", metavar="CODES", help="None of these.", complete=_codes)]
 FailOn = Annotated[Text, _option("--fail-on", metavar="LEVEL", help=_LEVELS, complete=_levels)]
 Strict = Annotated[Flag, _option("--strict/--no-strict", help="Count what is undecided as an error.")]
-Baseline = Annotated[
-    File, _option("--baseline", metavar="FILE", help="Leave out the findings this file holds.")
-]
-NewBaseline = Annotated[
-    File, _option("--write-baseline", metavar="FILE", help="Accept today's findings and write them there.")
-]
+Baseline = Annotated[File, _option("--baseline", metavar="FILE", help=_BASELINE)]
+NewBaseline = Annotated[File, _option("--write-baseline", metavar="FILE", help=_NEW_BASELINE)]
 Jobs = Annotated[
     int | None, _option("--jobs", "-j", metavar="N", least=1, help="Processes (default: one for each core).")
 ]
@@ -347,17 +342,38 @@ def graph(
     path: OnePath,
     runtime: Runtime = None,
     size: Size = None,
-    format: Annotated[str, _option("--format", "-f", metavar="NAME", help="text, dot or json.")] = "text",
+    format: Annotated[str, _option("--format", "-f", metavar="NAME", help=_GRAPHS)] = "text",
     output: OutputFile = None,
 ) -> None:
     """Show the alias graph: storages, the tensors in them, views, moves and copies.
 
     PATH as for check; each of several wrappers has a graph of its own.
     """
-    from .analyzer.api import graph_texts
+    from .analyzer.pages import graph_text
 
-    texts, failures = graph_texts(path, _one_of(format, "text", "dot", "json"), *_scope(runtime, size))
-    _write("".join(texts), output)
+    wanted = _one_of(format, "text", "dot", "json", "svg", "html")
+    text, failures = graph_text(path, wanted, *_scope(runtime, size))
+    _write(text, output)
+    raise typer.Exit(_failed(failures))
+
+
+@app.command()
+def report(
+    path: OnePath,
+    output: OutputFile = None,
+    runtime: Runtime = None,
+    size: Size = None,
+    select: Select = None,
+    ignore: Ignore = None,
+    config: ConfigFile = None,
+) -> None:
+    """Write one HTML page that loads nothing: findings, their source, every storage over time. PATH as for check."""
+    from .analyzer.pages import report_page
+    from .rules.registry import run_rules
+
+    settings = _settings(config, runtime=runtime, sizes=size, select=select, ignore=ignore)
+    text, failures = report_page(path, run_rules, settings)
+    _write(text, output)
     raise typer.Exit(_failed(failures))
 
 

@@ -1,0 +1,67 @@
+"""Pictures of an analysis: the report page, and the alias graph as a drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from .. import policy, suppress
+from ..alias import alias_graph
+from ..api import Rules, Task, analyses, check_source, graph_texts
+from ..config import Settings
+from ..findings import Report
+from ..ranges import Interval
+from ..sources import Failure, WrapperSource, load
+from .markup import tag
+from .memory_map import maps
+from .page import Subject, document, page
+
+if TYPE_CHECKING:
+    from ..analysis import Analysis
+    from ..findings import Finding
+
+
+def report_page(path: str, rules: Rules, settings: Settings) -> tuple[str, list[Failure]]:
+    """The page about every wrapper at ``path`` without what the project accepts, and what could not be read."""
+    subjects = [_subject(Task(source, settings.runtime, settings.sizes), rules) for source in load(path)]
+    report = Report([s.file for s in subjects], version("aoti-lint"))
+    policy.select(report, settings)
+    notes = suppress.accept(report, settings, None, complete=False)
+    return page(report, subjects, notes), [Failure(f.path, f.error) for f in report.files if f.error]
+
+
+def graph_text(
+    path: str, format: str, runtime: str = "auto", sizes: Mapping[str, Interval] | None = None
+) -> tuple[str, list[Failure]]:
+    """The alias graphs of every wrapper at ``path`` in any format, and what could not be read.
+
+    Raises :class:`ConfigError` when a drawing is asked for and the library that lays it out is not installed.
+    """
+    if format not in ("svg", "html"):
+        texts, failures = graph_texts(path, format, runtime, sizes)
+        return "".join(texts), failures
+    from .drawing import drawing
+
+    found = list(analyses(path, runtime, sizes))
+    svg = drawing([alias_graph(a) for a in found if not isinstance(a, Failure)])
+    text = (
+        str(svg) + "\n"
+        if format == "svg"
+        else document(f"Alias graph of {path}", tag("div", svg, class_="scroll"))
+    )
+    return text, [a for a in found if isinstance(a, Failure)]
+
+
+def _subject(task: Task, rules: Rules) -> Subject:
+    analysed: list[Analysis] = []
+
+    def keeping(analysis: Analysis) -> list[Finding]:
+        analysed.append(analysis)
+        return rules(analysis)
+
+    file = check_source(task, keeping)
+    if file.status == "failed" or not isinstance(task.source, WrapperSource):
+        return Subject(file)
+    texts = {t.path: (t.text, t.first_line) for t in (task.source.wrapper, *task.source.kernels)}
+    return Subject(file, maps(analysed[0]), texts)
