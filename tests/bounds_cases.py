@@ -30,7 +30,7 @@ from aoti_lint.analyzer.expr import (
 from aoti_lint.analyzer.program import Var
 from aoti_lint.analyzer.ranges import Ranges
 
-EXAMPLES = int(os.environ.get("BOUNDS_EXAMPLES", "250"))
+EXAMPLES = int(os.environ.get("BOUNDS_EXAMPLES", "100"))
 NAMES = ("x0", "x1", "x2")
 SIZES = ("s0", "s1")
 
