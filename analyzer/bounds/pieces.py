@@ -55,7 +55,7 @@ def pieces(
     p = tidy(Piece(index, box, (guard,), (), ranges, frozenset(data)))
     if data and (simpler := simplify(p)) is not None:  # before checked operations become variables
         p = simpler
-    guard = Cond.join("and", p.guards)
+    guard = _opened(Cond.join("and", p.guards), p)
     atoms = _checked_atoms(guard, p)
     if atoms:
         new: dict[Atom, Expr] = {}
@@ -113,6 +113,20 @@ def _type_ends(op: Op, box: dict[str, Ends], ranges: Ranges) -> Ends:
         known[name] = (None if lo is None else lo.value, None if hi is None else hi.value)
     lo_n, hi_n = ranges.with_bounds(known).atom_interval(op)
     return None if lo_n is None else const(lo_n), None if hi_n is None else const(hi_n)
+
+
+def _opened(c: Cond, p: Piece) -> Cond:
+    """``min(a, b) >= e`` as two conditions, ``max(a, b) >= e`` as two alternatives."""
+    if c.kind in ("and", "or"):
+        return Cond.join(c.kind, [_opened(a, p) for a in c.args])
+    if c.kind != "ge" or c.expr is None:
+        return c
+    for mono, k in c.expr.terms.items():
+        op = mono[0] if len(mono) == 1 else None
+        if isinstance(op, Op) and op.kind in ("min", "max") and not p.box.keys().isdisjoint(op.symbols):
+            kind = "and" if (op.kind == "min") == (k > 0) else "or"
+            return Cond.join(kind, [_opened(Cond.of("ge", c.expr.replace({op: a})), p) for a in op.args])
+    return c
 
 
 def _disjuncts(c: Cond) -> list[Cond]:

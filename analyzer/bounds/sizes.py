@@ -139,7 +139,7 @@ def _never_outside(q: Question, s: Solved, names: frozenset[str]) -> bool:
     p = s.piece
     if not (q.capacity.is_affine() and q.offset.is_affine() and p.index.is_affine()):
         return False
-    from .sets import violation
+    from .sets import never_negative
 
     at = p.index + q.offset
     guards = list(p.guards)
@@ -149,4 +149,4 @@ def _never_outside(q: Question, s: Solved, names: frozenset[str]) -> bool:
         guards += [Cond.of("ge", sym(v) - lo)] if lo is not None else []
         guards += [Cond.of("ge", hi - sym(v))] if hi is not None else []
     guards += [c for c in p.sizes.checks if c.symbols <= names]
-    return violation((at, q.capacity - 1 - at), guards, spans) is False
+    return never_negative((at, q.capacity - 1 - at), guards, spans)

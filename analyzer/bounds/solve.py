@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..expr import Atom, Cond, Expr, Mono, Op, const, total
+from ..expr import Atom, Cond, Expr, Mono, Op, const, exact_div, total
 from .corner import extreme
 from .enumerate import extremes
 from .model import End, Piece
+from .tighten import linear
 
 #: Points a component may have to be enumerated.
 POINTS = 1 << 22
@@ -40,12 +41,30 @@ def corners(p: Piece) -> Solved:
 
 def _corner(p: Piece, up: bool) -> End:
     end = extreme(p.index, up, p.box, p.sizes)
-    if not end.exact or not p.guards:
+    if not p.guards or (not end.exact and end.value is None):
         return end
-    point = complete(p, end.point or {})
-    if point is None or any(p.sizes.truth(g.substitute(point)) is not True for g in p.guards):
-        return replace(end, exact=False, reason="a guard over several variables cuts off the corner")
-    return replace(end, point=point)
+    point = complete(p, end.point or {}) if end.exact else None
+    if point is not None and all(p.sizes.truth(g.substitute(point)) is True for g in p.guards):
+        return replace(end, point=point)
+    end = replace(end, exact=False, reason=end.reason or "a guard over several variables cuts off the corner")
+    return _through_guards(p, up, end)
+
+
+def _through_guards(p: Piece, up: bool, end: End) -> End:
+    """A tighter bound from ``index <= index + m*g`` for a guard ``g >= 0`` that cancels a variable."""
+    for g in p.guards:
+        if g.kind != "ge" or g.expr is None:
+            continue
+        for v in sorted(g.symbols & p.box.keys() & p.index.symbols):
+            mine, its = linear(p.index, v), linear(g.expr, v)
+            m = exact_div(mine[0], its[0]) if mine is not None and its is not None and its[0].terms else None
+            if m is None or p.sizes.nonneg(-m if up else m) is not True:
+                continue
+            other = extreme(p.index - m * g.expr, up, p.box, p.sizes).value
+            assert end.value is not None
+            if other is not None and p.sizes.positive(end.value - other if up else other - end.value) is True:
+                end = replace(end, value=other, point=None)
+    return end
 
 
 def complete(p: Piece, point: Mapping[str, Expr]) -> dict[str, Expr] | None:
