@@ -26,6 +26,9 @@ _SHOWN = 2
 
 def render(report: Report, context: Context) -> str:
     lines: list[Line] = []
+    if report.files and all(file.status == "failed" for file in report.files):
+        # Nothing was looked at, so there is nothing to sum up: a line for each input says why.
+        return _paint([line for file in report.files for line in _brief(file, context)], context)
     for file in report.files:
         lines += (
             _brief(file, context) if context.quiet else _file(file, context, alone=len(report.files) == 1)
