@@ -108,9 +108,7 @@ def _sizes(
         bounds[name] = (lo, hi)
         report.append((name, lo, hi))
     fixed = {n: e.substitute(fixed) for n, e in fixed.items()}
-    facts = [c.substitute(fixed) for c in checks]
-    parts = [p for c in facts for p in c.conjuncts()]
-    return fixed, Ranges(bounds, [p for p in parts if p.kind == "ge"]), tuple(report)
+    return fixed, Ranges(bounds, [c.substitute(fixed) for c in checks]), tuple(report)
 
 
 def _checks(events: tuple[Event, ...]) -> Iterator[Cond]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .expr import evaluate
 from .ranges import Ranges
 
 #: Sizes tried for dynamic wrappers.
@@ -21,6 +20,6 @@ def sizes_to_try(ranges: Ranges) -> list[dict[str, int]]:
             if step is None and lo is not None and lo >= 2:
                 value = lo
             env[n] = value if hi is None else min(value, hi)
-        if env not in out and all(evaluate(f, env) >= 0 for f in ranges.facts if f.symbols <= env.keys()):
+        if env not in out and ranges.admits(env):
             out.append(env)
-    return out[:SAMPLES]
+    return (out or ranges.samples(names, SAMPLES))[:SAMPLES]

@@ -311,3 +311,14 @@ def test_empty_spaces() -> None:
     q = points(const(3), [], TRUE, {})
     assert q is not None and list(q.element) == [3]
     assert not clashes(p, ["x"], ["x"]) and not meetings(p, q, [], both=True)
+
+
+def test_sizes_that_a_wrapper_refuses_prove_nothing() -> None:
+    """``x % 4`` for x below s repeats from s = 5 on; only multiples of 8 from 8 on are admitted."""
+    ranges = Ranges({"s": (2, None)}, [compare("==", mod(s, 8), 0), compare(">", s, 2)])
+    xs = [var("x", s)]
+    group = launch([access("load", "in", x, xs), access("store", "out", mod(x, 4), xs, "x")], ranges=ranges)
+    found = race(group, ranges)
+    assert found is not None and found.sizes["s"] % 8 == 0 and found.sizes["s"] > 2
+    never = Ranges({"s": (2, 8)}, [compare("==", mod(s, 8), 7), compare("<", s, 4)])
+    assert race(group, never) is None
