@@ -40,7 +40,7 @@ class Unordered:
 def unordered(analysis: Analysis) -> Iterator[Unordered]:
     """Reads that the runtime does not make wait for writes before them; one for each operand."""
     for body in analysis.bodies:
-        if any(isinstance(f, ViewFact) and f.tensor.second_buffer for f in body.facts):
+        if any(isinstance(f, ViewFact) and f.outcome.binding == "second-buffer" for f in body.facts):
             yield from _of_body(analysis, body)
 
 

@@ -20,13 +20,22 @@ if TYPE_CHECKING:
 def check(analysis: Analysis) -> Iterator[Finding]:
     for body in analysis.bodies:
         for fact in body.facts:
-            if isinstance(fact, ViewFact) and fact.outcome.kind == "copy":
+            if isinstance(fact, ViewFact) and _copied(fact):
                 yield from _lost(analysis, body, fact)
+
+
+def _copied(fact: ViewFact) -> bool:
+    """Whether the runtime copies the view, when it is made or each time a kernel is given it."""
+    return fact.outcome.kind == "copy" or (
+        fact.outcome.kind == "alias" and fact.outcome.binding == "by-value"
+    )
 
 
 def _lost(analysis: Analysis, body: Body, fact: ViewFact) -> Iterator[Finding]:
     root = fact.tensor.storage.root
     for writer, tensor, verdict in copies.writers(body, fact.tensor.storage):
+        if fact.outcome.kind != "copy" and (tensor.loc != fact.tensor.loc or isinstance(writer, CallFact)):
+            continue  # only launches are given their own copy, and only of this view
         later = copies.used_later(body, root, writer.seq)
         if later is not None:
             yield _finding(analysis, body, fact, writer, tensor, verdict, later)
@@ -51,8 +60,9 @@ def _finding(
         related.append(Related(f"{verdict.param.name}[{verdict.access.text}]", verdict.access.loc))
     if isinstance(later, (LaunchFact, CallFact, OutputFact)):
         related.append(Related(f"{root.name} is used here, without what was written", later.event.loc))
+    copy = "packed copy" if fact.outcome.kind == "copy" else "copy it is given"
     return RULE.finding(
-        f"what {name} writes{through} into the packed copy of {common.named(tensor)} never reaches {root.name}, "
+        f"what {name} writes{through} into the {copy} of {common.named(tensor)} never reaches {root.name}, "
         f"which is used later",
         fact.event.loc, related=related, storage=root.name, tensor=tensor.label, base=fact.tensor.base,
         kernel=kernel, parameter=verdict.param.name if verdict else None,
