@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from aoti_lint.analyzer.expr import TRUE, evaluate
 from aoti_lint.analyzer.frontend.cpu import parse_kernels
@@ -240,6 +242,21 @@ def test_odd_statements_are_listed(body: str) -> None:
 )
 def test_odd_text_does_not_raise(text: str) -> None:
     assert set(parse_kernels(text, "k.cpp")) <= {"k"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'extern "C" void k(' * 20_000,
+        "x<" * 200_000,
+        f'{HEAD}extern "C"  void  k(float* p)\n{{\n    p[{"+".join(["1"] * 3_000)}] = 1.0;\n}}\n',
+    ],
+)
+def test_long_text_is_read_in_time_that_grows_with_it(text: str) -> None:
+    before = time.process_time()
+    found = parse_kernels(text, "k.cpp")
+    assert time.process_time() - before < 5
+    assert all(k.unmodelled or k.accesses for k in found.values())
 
 
 def test_a_kernel_that_does_not_parse_is_still_named() -> None:

@@ -31,11 +31,11 @@ _KERNEL = re.compile(
     r'extern\s+"C"\s*(?:__declspec\(\w+\)\s*|inline\s+|static\s+)*void\s+'
     r"(?:__attribute__\s*\(\([^()]*\)\)\s*|[A-Z][A-Z_0-9]*\s+)*(\w+)\s*\("
 )
-_BODY = re.compile(r"[^;{]*([;{])")
+_BODY = re.compile(r'[^;{"]*([;{])')
 _LINE = re.compile(r"[^\n]+")
 _PARALLEL_LOOP = re.compile(r"#[ \t]*pragma omp (?:parallel )?for\b([^\n]*)\n(?:\s*#[^\n]*\n)*\s*(?=for\b)")
 _CALLED = re.compile(r"(?<![\w.:>&])(?!tmp\d)([a-z]\w*)\(")
-_DECLARED = re.compile(r"(?!return\b|else\b)\w[\w:<>,*&]*[ \t]+(?!tmp\d)([a-z]\w*)\(")
+_DECLARED = re.compile(r"\b(?!return\b|else\b)\w[\w:<>,*&]{0,200}[ \t]+(?!tmp\d)([a-z]\w*)\(")
 _NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"[^"\n]*"', re.DOTALL)
 _WIDTH = re.compile(r"Vectorized<float>::loadu\([^;\n]*, (?:static_cast<int64_t>\()?(\d+)\)?\)")
 # What odd text can provoke; a kernel that does is reported, with what was found until then.
@@ -53,6 +53,8 @@ def parse_kernels(
     register; by default it is taken from the element counts in the text.  Never raises for odd text: what is
     not understood is listed in the kernel's ``unmodelled``.
     """
+    if not _definitions(text):
+        return {}
     source = Text(path, text, first_line)
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 6_000))
@@ -100,19 +102,20 @@ class _File:
 
     def _kernel(self, name: str, cursor: Any, helpers: dict[str, list[Any]]) -> Kernel | None:
         start, end = self.unit.extent(cursor)
-        body = self.unit.body(cursor)
-        if body is None:
-            return None
+        loc = self.source.loc(start, end)
         params = tuple(_param(n, t) for n, t in self.unit.parameters(cursor))
         run = Interpreter(self.source, params, self.vector_bytes, self.parallel, helpers, self.known)
         run.scope.names.update((p.name, _argument(p)) for p in params)
-        loc = self.source.loc(start, end)
         try:
+            body = self.unit.body(cursor)
+            if body is None:
+                return None
             run.run(body)
+            run.unmodelled += self._lost(body, params, end)
         except _SURPRISES as e:
             run.unmodelled.append((f"{type(e).__name__} while reading the kernel: {e}", loc))
-        problems = [*self._errors(start, end), *run.unmodelled, *self._lost(body, params, end)]
-        return Kernel(name, "cpp", params, tuple(run.accesses), loc, tuple(problems))
+        problems = (*self._errors(start, end), *run.unmodelled)
+        return Kernel(name, "cpp", params, tuple(run.accesses), loc, problems)
 
     def _errors(self, start: int, end: int) -> list[tuple[str, Loc]]:
         """What libclang did not understand in a kernel or in the helpers above it."""
@@ -166,8 +169,6 @@ def _definitions(text: str) -> list[re.Match[str]]:
 def _only_kernels(text: str) -> str:
     """Text around the kernels blanked: a wrapper in the same file is read by another frontend."""
     found = _definitions(text)
-    if not found:
-        return text
     start = max(text.rfind("#include", 0, found[0].start()), 0)
     end = text.find("\n}", found[-1].end()) + 2
     return _LINE.sub(_blank, text[:start]) + text[start : end if end > 1 else len(text)]
