@@ -15,7 +15,7 @@ from ..ranges import Interval
 from ..sources import Failure, WrapperSource, load
 from .markup import tag
 from .memory_map import maps
-from .page import Subject, document, page
+from .page import Subject, document, render
 
 if TYPE_CHECKING:
     from ..analysis import Analysis
@@ -28,7 +28,7 @@ def report_page(path: str, rules: Rules, settings: Settings) -> tuple[str, list[
     report = Report([s.file for s in subjects], version("aoti-lint"))
     policy.select(report, settings)
     notes = suppress.accept(report, settings, None, complete=False)
-    return page(report, subjects, notes), [Failure(f.path, f.error) for f in report.files if f.error]
+    return render(report, subjects, notes), [Failure(f.path, f.error) for f in report.files if f.error]
 
 
 def graph_text(

@@ -30,7 +30,7 @@ class Subject:
     texts: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
 
-def page(report: Report, subjects: Sequence[Subject], notes: Sequence[str]) -> str:
+def render(report: Report, subjects: Sequence[Subject], notes: Sequence[str]) -> str:
     """The whole document; it loads nothing."""
     found = Counter(f.code for file in report.files for f in file.findings)
     title = "aoti-lint: " + ", ".join(s.file.path for s in subjects[:3]) + ("…" if len(subjects) > 3 else "")
