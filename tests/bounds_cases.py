@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import itertools
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from aoti_lint.analyzer.expr import (
+    FALSE,
     TRUE,
     Cond,
     Expr,
@@ -22,6 +23,7 @@ from aoti_lint.analyzer.expr import (
     maximum,
     minimum,
     mod,
+    opaque,
     sym,
     tdiv,
     tmod,
@@ -115,6 +117,17 @@ def concrete(r: Random) -> Case:
     return Case(
         expression(r, names), vars, guard, const(r.randint(-3, 12)), const(r.randint(0, 60)), Ranges(), ({},)
     )
+
+
+def masked(r: Random) -> Case:
+    """A concrete case under a condition on data."""
+    case = concrete(r)
+    mask = opaque("mask") if r.random() < 0.7 else ~opaque("mask")
+    inner = condition(r, tuple(v.name for v in case.vars), 2)
+    guard = r.choice(
+        [mask, mask & inner, mask | inner, (mask | inner) & case.guard, (mask & inner) | case.guard]
+    )
+    return replace(case, guard=guard)
 
 
 def mixed_radix(r: Random) -> Case:
@@ -253,14 +266,24 @@ def symbolic_loop(r: Random) -> Case:
 
 
 #: Kinds of cases.
-KINDS = (concrete, mixed_radix, loaded, symbolic, symbolic_view, symbolic_loop)
+KINDS = (concrete, masked, mixed_radix, loaded, symbolic, symbolic_view, symbolic_loop)
 
 
 # -- brute force
 
 
+def settled(c: Cond, data: Cond) -> Cond:
+    """The condition when everything that depends on data is ``data``."""
+    if c.kind == "opaque":
+        return data
+    return Cond.join(c.kind, [settled(a, data) for a in c.args]) if c.args else c
+
+
 def points(case: Case, env: dict[str, int]) -> list[dict[str, int]]:
-    """Every iteration at these sizes; loaded values are taken from their type, or from -14 to 14."""
+    """Every iteration that may happen at these sizes.
+
+    Loaded values are taken from their type, or from -14 to 14; conditions on data may hold.
+    """
     found = [env]
     for v in case.vars:
         grown = []
@@ -271,7 +294,8 @@ def points(case: Case, env: dict[str, int]) -> list[dict[str, int]]:
                 span = range(-14 if v.lo is None else v.lo, (14 if v.hi is None else v.hi) + 1)
             grown += [{**at, v.name: x} for x in span]
         found = grown
-    return [at for at in found if evaluate_cond(case.guard, at)]
+    guard = settled(case.guard, TRUE)
+    return [at for at in found if evaluate_cond(guard, at)]
 
 
 def divides_by_zero(case: Case) -> bool:
@@ -285,9 +309,9 @@ def divides_by_zero(case: Case) -> bool:
 
 
 def is_iteration(case: Case, at: dict[str, int]) -> bool:
-    """Whether a point is an iteration, at sizes that are admitted."""
+    """Whether a point certainly is an iteration, at sizes that are admitted."""
     for v in case.vars:
         if v.extent is not None and not 0 <= at[v.name] < evaluate(v.extent, at):
             return False
     sizes = {n: at[n] for n in case.ranges.bounds if n in at}
-    return bool(evaluate_cond(case.guard, at)) and case.ranges.admits(sizes)
+    return bool(evaluate_cond(settled(case.guard, FALSE), at)) and case.ranges.admits(sizes)

@@ -148,15 +148,18 @@ def _decide_numbers(q: Question, undecided: list[Solved], found: IndexRange, ran
     doubt = _doubt(q.index, q.variables, q.guard, ranges) if loaded else None
     if doubt is not None:
         return Decision("unknown", found, reason=doubt)
-    certain = replace(q, guard=without_opaque(q.guard, FALSE))
-    tried = [certain] if certain.guard != q.guard else [q]
+    if q.guard.has_opaque():  # certain is only what is outside where no condition on data holds
+        certain = _decide(replace(q, guard=without_opaque(q.guard, FALSE)), ranges)
+        return (
+            replace(certain, range=found)
+            if certain.status == "fault"
+            else Decision("unknown", found, reason=ON_DATA)
+        )
     for s in undecided:
         for end in (s.high, s.low):
-            point = outside_at(tried[0], s.piece, end, {})
+            point = outside_at(q, s.piece, end, {})
             if point is not None:
                 return Decision("fault", found, point.values, point.index, point.available)
-    if q.guard.has_opaque():
-        return Decision("unknown", found, reason=ON_DATA)
     reason = next((e.reason for s in undecided for e in (s.high, s.low) if e.reason), None)
     return Decision("unknown", found, reason=reason or "no witness was found")
 
