@@ -104,4 +104,4 @@ def _part(kind: str, first: int, end: int, scale: tuple[int, int]) -> Markup:
     low, high = scale
     width = high - low
     left, share = (first - low) * 100 / width, max(end - first, 0) * 100 / width
-    return tag("i", class_=kind, style=f"left:{min(left, 99.6):.2f}%;width:{share:.2f}%")
+    return tag("i", class_=kind, style=f"left:min({left:.2f}%,100% - 5px);width:{share:.2f}%")

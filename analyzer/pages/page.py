@@ -196,7 +196,7 @@ def _evidence(f: Finding) -> Markup | None:
         ("witness", ", ".join(f"{k}={v}" for k, v in e.witness.items()) if e.witness else None),
         ("from", ", ".join(f.source_nodes) or None),
     ]  # fmt: skip
-    rows = [join(tag("dt", k), tag("dd", str(v))) for k, v in facts if v is not None]
+    rows = [tag("div", tag("dt", k), tag("dd", str(v))) for k, v in facts if v is not None]
     return tag("dl", *rows) if rows else None
 
 
@@ -219,7 +219,7 @@ def _unknowns(file: FileReport) -> Markup | None:
 
 def _legend() -> Markup:
     kinds = (("storage", "the storage"), ("whole", "extent of a tensor"), ("read", "read"), ("write", "written"),
-             ("write out", "outside the storage"))  # fmt: skip
+             ("write out", "outside the storage."))  # fmt: skip
     boxes = (join(tag("span", tag("i", class_=k), class_="key"), f" {text} ") for k, text in kinds)
     return tag(
         "p", *boxes, "A bar is a range: what lies between its ends need not all be touched.", class_="legend"
