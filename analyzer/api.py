@@ -74,6 +74,8 @@ def check_source(task: Task, rules: Rules) -> FileReport:
 def _internal(path: str, e: Exception) -> FileReport:
     if os.environ.get("AOTI_LINT_DEBUG"):
         raise e
+    if "RecursionError" in f"{type(e).__name__} {e}":
+        return FileReport(path, "failed", "an expression is nested too deeply to be read")
     text = " ".join(str(e).split())[:160]
     return FileReport(path, "failed", f"internal error, please report it: {type(e).__name__}: {text}")
 

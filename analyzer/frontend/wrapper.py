@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -26,8 +28,23 @@ _BODIES = ("run_impl", "_const_run_impl", "inductor_entry_impl", "run_impl_minim
 _KERNEL = re.compile(r"\s+(?:[\w()]+\s+)*?void\s+(?:\w+\s+)*?cpp_fused\w*\s*\([^;{)]*\)\s*\{")
 
 
+#: Characters a statement may have: libclang recurses over its terms and would run out of stack.
+MAX_STATEMENT = 60_000
+
+
 class NotAWrapper(Exception):
     """The text is no AOTInductor wrapper, or it is cut short; the message says which, in one line."""
+
+
+def unreadable(text: str) -> bool:
+    """Whether a statement is so long that a parser would run out of stack."""
+    if len(text) <= MAX_STATEMENT:
+        return False
+    ends = [m.start() for m in re.finditer(r"[;{}]", text)]
+    pieces = itertools.pairwise([-1, *ends, len(text)])
+    return any(
+        b - a > MAX_STATEMENT and len("".join(text[a + 1 : b].split())) > MAX_STATEMENT for a, b in pieces
+    )
 
 
 @lru_cache(maxsize=1)
@@ -43,7 +60,11 @@ def read_program(
     if not re.search(r"\b(?:run_impl|inductor_entry_impl)\s*\(", text):
         raise NotAWrapper("not an AOTInductor wrapper: no run_impl or inductor_entry_impl in it")
     prepared = prepare(text, path, _prelude_names(), first_line)
+    if unreadable(prepared.source.text):
+        raise NotAWrapper(f"a statement of more than {MAX_STATEMENT} characters: no generator writes that")
     kernels, launchers = _kernels(text, path, prepared, kernel_texts)
+    # A sum is as deep as it has terms; the readers walk it by recursion.
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 12_000))
     unit = Unit(prepared.source, _PRELUDE, prepared.extra)
     functions = unit.functions()
     bodies = [(n, c) for n, c in functions if n in _BODIES]
@@ -105,7 +126,7 @@ def _kernels(
 
         launchers = find_launchers(text, path)
         kernels.update({x.kernel.name: x.kernel for x in launchers.values()})
-    cpp = [(p, t) for p, t in kernel_texts if 'extern "C"' in t]
+    cpp = [(p, t) for p, t in kernel_texts if 'extern "C"' in t and not unreadable(t)]
     if any(_KERNEL.match(text, m.end()) for m in re.finditer('extern "C"', text)):
         cpp.append((path, text))
     if cpp:
