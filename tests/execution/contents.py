@@ -22,7 +22,7 @@ EXPLAINED_BY = ("AL1", "AL2", "AL3", "AL4")
 
 @dataclass(slots=True)
 class Contents:
-    """Claims that happened, claims that did not, and uses of wrong contents at lines no finding names."""
+    """Claims that happened, claims that did not, and uses of wrong contents in files without a finding."""
 
     happened: int = 0
     wrong: list[str] = field(default_factory=list)
@@ -51,9 +51,10 @@ def contents(source: WrapperSource, runtime: str, memory: Memory) -> Contents:
                 result.happened += 1
             else:
                 result.wrong.append(f"{f.loc.path}:{f.loc.line} {f.code} {f.message}")
-    named = {line for f in findings if f.code.startswith(EXPLAINED_BY) for line in lines(f)}
+    if run({}).skipped or any(f.severity != "note" and f.code.startswith(EXPLAINED_BY) for f in findings):
+        return result  # a step that was left out proves nothing, and later uses follow from the first
     for line, t in uses(run({})):
-        if line not in named and (t.unwritten or t.stale or t.misread):
+        if t.unwritten or t.stale or t.misread:
             result.missed.append(
                 f"{source.wrapper.path}:{line} {t.name}: {t.unwritten} unwritten, {t.stale} stale, {t.misread} misread"
             )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from aoti_lint.analyzer.expr import Expr, evaluate_cond
-from aoti_lint.analyzer.program import Call, Program
+from aoti_lint.analyzer.expr import Cond, Expr, evaluate_cond
+from aoti_lint.analyzer.program import Branch, Call, Check, Event, Loop, Program
 
 from .results import NotRun
 from .rewrite import Runnable
@@ -25,16 +25,25 @@ ELEMENT_BYTES = {
 def choose_sizes(program: Program, given: Mapping[str, int]) -> dict[str, int]:
     """A value for every size symbol that the wrapper's own checks admit. Raises NotRun."""
     free = [s for s in program.symbols if s.name not in given]
+    checks = [*program.checks, *(c for f in program.functions for c in _checks(f.events))]
     for value in (5, 7, 4, 8, 3, 16, 6, 2, 12, 32, 1):
         sizes = dict(given)
         for s in free:
             sizes[s.name] = max(s.lo, min(value, s.hi if s.hi is not None else value))
         try:
-            if all(evaluate_cond(c, sizes) for c in program.checks):
+            if all(evaluate_cond(c, sizes) for c in checks):
                 return sizes
         except (KeyError, ValueError, ZeroDivisionError):
             continue
     raise NotRun("no sizes found that the wrapper's checks admit")
+
+
+def _checks(events: Sequence[Event]) -> Iterator[Cond]:
+    for e in events:
+        if isinstance(e, Check):
+            yield e.cond
+        for inner in e.arms if isinstance(e, Branch) else (e.body,) if isinstance(e, Loop) else ():
+            yield from _checks(inner)
 
 
 def index_limit(kernels: Sequence[Runnable]) -> int:

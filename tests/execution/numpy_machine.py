@@ -25,11 +25,13 @@ class Storage:
 
 @dataclass(slots=True)
 class Arg:
-    """A pointer of a launch: where it points, and what was touched through it."""
+    """Where a pointer points and what was touched through it. ``compiled``: by a kernel, whose indices are those of
+    the tensor it was compiled for."""
 
     storage: Storage
     start: int
     item: int = 1
+    compiled: bool = False
     ends: dict[str, tuple[int, int]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     first: dict[str, int] = field(default_factory=dict)
@@ -59,7 +61,7 @@ class Arg:
         held = self.storage.state[at[inside]]
         self._count("unwritten", elements[inside][(held & WRITTEN) == 0])
         self._count("stale", elements[inside][(held & STALE) != 0])
-        if (origin := self.storage.origin) is not None:
+        if self.compiled and (origin := self.storage.origin) is not None:
             place = at[inside] // self.item
             known = ((held & COPIED) != 0) & (place < origin.size)
             moved = known & (origin[np.minimum(place, origin.size - 1)] != place)
@@ -165,7 +167,10 @@ class NumpyMachine:
         self._put(v, kind, w.int(), w.int(), w.int())
 
     def _c(self, w: Words) -> None:
-        to, source = w.view(), w.view()
+        to = w.view()
+        self._copy(to, w.view())
+
+    def _copy(self, to: View, source: View) -> None:
         r, s = self._arg(source), self._storages[source.id]
         at, inside = r._bytes(source.elements)
         states = np.zeros(at.size, np.uint8)
@@ -174,15 +179,17 @@ class NumpyMachine:
         held = (states & WRITTEN) != 0
         target = self._arg(to)
         target.write(to.elements[held], rows[held])
-        for flag, which in ((STALE, held & ((states & STALE) != 0)), (COPIED, held)):
-            where, inside = target._bytes(to.elements[which])
-            target.storage.state[where[inside][:, None] + np.arange(to.item)] |= flag
+        where, inside = target._bytes(to.elements[held & ((states & STALE) != 0)])
+        target.storage.state[where[inside][:, None] + np.arange(to.item)] |= STALE
         self._settle([to.id])
 
-    def _p(self, w: Words) -> None:
-        key = w.int()
-        self._copies[key] = v = w.view()
-        self._storages[key].origin = v.elements
+    def _m(self, w: Words) -> None:
+        key, v = w.int(), w.view()
+        self._copy(View(key, 0, v.item, np.arange(v.elements.size, dtype=np.int64)), v)
+        copy = self._storages[key]
+        copy.state[(copy.state & WRITTEN) != 0] |= COPIED
+        copy.origin = v.elements
+        self._copies[key] = v
 
     def _x(self, w: Words) -> None:
         args, mixed = [], 7
@@ -204,7 +211,7 @@ class NumpyMachine:
             kind = w.word()
             if kind == "p":
                 ids.append(w.int())
-                args.append(Arg(self._storages[ids[-1]], w.int()))
+                args.append(Arg(self._storages[ids[-1]], w.int(), compiled=True))
             else:
                 args.append(w.int() if kind == "i" else float(w.word()))
         failed = self._launcher(kernel, args)

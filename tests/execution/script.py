@@ -127,8 +127,7 @@ class Memory:
         if not self.copies or n <= 1 or extent(meant.sizes, meant.strides) == n:
             return meant
         copy = script.tensor(meant.sizes, row_major(meant.sizes), meant.dtype, n)
-        script.lines.append(f"P {copy.storage} {meant.text}")
-        script.copy(copy, meant)
+        script.lines.append(f"M {copy.storage} {meant.text}")
         return copy
 
 

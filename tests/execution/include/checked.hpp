@@ -27,6 +27,7 @@ struct Storage {
 struct Arg {
   Storage* storage = nullptr;
   long start = 0;  // byte of the storage the pointer points at
+  bool compiled = false;  // whether indices are those of a kernel, not of the tensor's own layout
   long rmin = 1, rmax = 0, wmin = 1, wmax = 0;
   long bad_reads = 0, bad_writes = 0, unwritten = 0, stale = 0, misread = 0;
   long first_bad_read = 0, first_bad_write = 0, first_unwritten = 0, first_stale = 0, first_misread = 0;
@@ -58,7 +59,7 @@ struct Arg {
     if (!(s & WRITTEN)) count(unwritten, first_unwritten, e);
     if (s & STALE) count(stale, first_stale, e);
     // The kernel was compiled for the base: it means the element that is as far from the first one there.
-    if ((s & COPIED) && b / n < long(storage->origin.size()) && storage->origin[b / n] != b / n) count(misread, first_misread, e);
+    if (compiled && (s & COPIED) && b / n < long(storage->origin.size()) && storage->origin[b / n] != b / n) count(misread, first_misread, e);
     std::memcpy(to, storage->data.data() + b, n);
   }
 

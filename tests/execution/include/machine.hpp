@@ -4,7 +4,8 @@
 //   S id bytes                   a storage without values
 //   F view kind lo hi seed       fill with values: kind f (floats of the item size), b (bfloat16) or i (integers in lo..hi)
 //   C view view                  copy the second view into the first, element by element
-//   P id view                    storage id is a packed copy of this view (what is written into it does not reach the view)
+//   M id view                    make storage id a packed copy of this view: what is written into it later does not reach
+//                                the view
 //   X nin view... nout view...   a library call: the results depend on every operand
 //   L kernel n arg...            a launch; arg: p storage byte-offset | i integer | f float
 //   O view                       a result of the model
@@ -184,8 +185,7 @@ class Machine {
     v.each([&](long k, long e) { put(a, e, v.item, kind, lo, hi, mix(seed, k)); });
     settle({v.id});
   }
-  void copy() {
-    View to = view(), from = view();
+  void copy(const View& to, const View& from) {
     Arg w = arg(to), r = arg(from);
     std::vector<char> values(from.count() * from.item);
     std::vector<uint8_t> states(from.count());
@@ -198,9 +198,21 @@ class Machine {
       if (!(states[k] & WRITTEN)) return;
       w.write(e, &values[k * from.item], to.item);
       long b = w.at(e, to.item);
-      for (long i = 0; b >= 0 && i < to.item; i++) w.storage->state[b + i] |= (states[k] & STALE) | COPIED;
+      for (long i = 0; b >= 0 && i < to.item; i++) w.storage->state[b + i] |= states[k] & STALE;
     });
     settle({to.id});
+  }
+  void materialise() {
+    int id = next<int>();
+    View v = view();
+    View packed{id, 0, v.item, {v.count()}, {1}};
+    copy(packed, v);
+    Storage& s = storages_[id];
+    for (uint8_t& b : s.state)
+      if (b & WRITTEN) b |= COPIED;
+    s.origin.resize(v.count());
+    v.each([&](long k, long e) { s.origin[k] = e; });
+    copies_[id] = v;
   }
   void call() {
     int n = next<int>();
@@ -236,6 +248,7 @@ class Machine {
         int id = next<int>();
         v.arg.storage = &storages_[id];
         v.arg.start = next<long>();
+        v.arg.compiled = true;
         ids.push_back(id);
       } else if (v.kind == 'i') {
         v.i = next<long>();
@@ -288,14 +301,12 @@ class Machine {
         storages_[id] = {};
         copies_.erase(id);
       } else if (op == "F") fill();
-      else if (op == "C") copy();
-      else if (op == "P") {
-        int id = next<int>();
-        View v = copies_[id] = view();
-        auto& origin = storages_[id].origin;
-        origin.resize(v.count());
-        v.each([&](long k, long e) { origin[k] = e; });
-      } else if (op == "X") call();
+      else if (op == "C") {
+        View to = view(), from = view();
+        copy(to, from);
+      }
+      else if (op == "M") materialise();
+      else if (op == "X") call();
       else if (op == "L") launch(launcher);
       else if (op == "O") output();
       else return 3;
