@@ -1,7 +1,8 @@
-"""Accesses that a runtime does not order: one memory reached through several buffer objects.
+"""Accesses that a runtime does not order.
 
 A runtime that gives a view at an offset a buffer object of its own, over the same memory, tracks hazards by
-buffer object: what is written through one may not have arrived when it is read through another.
+buffer object: what is written through one may not have arrived when it is read through another.  And copies that
+the CPU makes may not wait for the work that is queued.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from .expr import Expr
 from .facts import CallFact, Fact, LaunchFact, Verdict, ViewFact
-from .memory import Tensor
+from .memory import Storage, Tensor
 from .ops import writes
 from .regions import Region, apart, itemsize, region
 
@@ -21,9 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """A read or write of one tensor; ``where`` the bytes, None when they are not known."""
+    """A read or write of one tensor; ``where`` the bytes, None when they are not known. A view reads when the
+    runtime copies it."""
 
-    fact: LaunchFact | CallFact
+    fact: LaunchFact | CallFact | ViewFact
     tensor: Tensor
     where: Region | None
     parameter: str | None = None
@@ -31,31 +34,30 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class Unordered:
-    """``reader`` reads through one buffer object what ``writers`` wrote through others."""
+    """``reader`` reads what ``writers`` may not have written yet: through another buffer object, or (``copied``) on
+    the CPU."""
 
     reader: Touch
     writers: tuple[Touch, ...]
+    copied: bool
 
 
 def unordered(analysis: Analysis) -> Iterator[Unordered]:
     """Reads that the runtime does not make wait for writes before them; one for each operand."""
     for body in analysis.bodies:
-        if any(isinstance(f, ViewFact) and f.outcome.binding == "second-buffer" for f in body.facts):
-            yield from _of_body(analysis, body)
+        yield from _of_body(analysis, body)
 
 
 def _of_body(analysis: Analysis, body: Body) -> Iterator[Unordered]:
     state = _State(analysis, _by_launch(body))
     for fact in body.facts:
+        for read, copied in state.reads(fact):
+            found = tuple(w for w in state.pending if state.races(w, read, copied))
+            if found:
+                yield Unordered(read, found, copied)
         if isinstance(fact, (LaunchFact, CallFact)):
-            reads, written = state.touches(fact)
-            for read in reads:
-                found = tuple(w for w in state.pending if state.races(w, read))
-                if found:
-                    yield Unordered(read, found)
-            state.pending += written
-        if _waits(fact):
-            state.pending.clear()
+            state.pending += state.writes(fact)
+        state.settle(fact)
 
 
 def _by_launch(body: Body) -> dict[int, list[Verdict]]:
@@ -65,46 +67,80 @@ def _by_launch(body: Body) -> dict[int, list[Verdict]]:
     return out
 
 
-def _waits(fact: Fact) -> bool:
-    """Whether the runtime waits for all queued work here: to copy elements on the CPU."""
-    if isinstance(fact, ViewFact):
-        return fact.outcome.kind == "copy" and fact.outcome.ordered
-    if isinstance(fact, CallFact) and fact.event.op == "aoti_torch_copy_" and len(fact.operands) == 2:
-        dst, src = fact.operands
-        return dst.storage.device == "cpu" != src.storage.device
-    return False
+def _address(tensor: Tensor) -> tuple[Storage, Expr]:
+    """Storage and byte in it."""
+    return tensor.storage, tensor.offset * itemsize(tensor.dtype)
 
 
 @dataclass(slots=True)
 class _State:
-    """Writes that nothing has waited for."""
+    """``pending``: writes that nothing has waited for. ``known``: addresses inside a storage that have a buffer
+    object, so that a copy from there waits."""
 
     analysis: Analysis
     verdicts: dict[int, list[Verdict]]
     pending: list[Touch] = field(default_factory=list)
+    known: set[tuple[Storage, Expr]] = field(default_factory=set)
 
-    def races(self, write: Touch, read: Touch) -> bool:
-        """Other buffer object, same storage, and not provably other bytes."""
+    def settle(self, fact: Fact) -> None:
+        """Forget what is pending where the runtime waits for all queued work: to copy elements on the CPU."""
+        if isinstance(fact, ViewFact):
+            if fact.outcome.binding == "second-buffer":
+                self.known.add(_address(fact.tensor))
+            elif fact.outcome.kind == "copy" and self._waits(fact):
+                self.pending.clear()
+        elif isinstance(fact, CallFact) and fact.event.op == "aoti_torch_copy_" and len(fact.operands) == 2:
+            dst, src = fact.operands
+            if dst.storage.device == "cpu" != src.storage.device:
+                self.pending.clear()
+
+    def _waits(self, fact: ViewFact) -> bool:
+        of = fact.tensor.storage.of
+        return fact.outcome.ordered or (of is not None and _address(of) in self.known)
+
+    def races(self, write: Touch, read: Touch, copied: bool) -> bool:
+        """Same storage, not provably other bytes, and nothing orders the two."""
         a, b = write.tensor, read.tensor
-        if a.storage is not b.storage or not (a.second_buffer or b.second_buffer):
+        if a.storage is not b.storage or not (copied or a.second_buffer or b.second_buffer):
             return False
         ranges = self.analysis.ranges
-        if ranges.equal(a.offset * itemsize(a.dtype), b.offset * itemsize(b.dtype)) is True:
+        same = ranges.equal(_address(a)[1], _address(b)[1])
+        if not copied and same is True:
             return False  # buffer objects are found by their address
         if write.where is None or read.where is None:
             return True
         return apart(write.where, read.where, ranges) is not True
 
-    def touches(self, fact: LaunchFact | CallFact) -> tuple[list[Touch], list[Touch]]:
-        """(reads, writes) of a launch or call."""
-        if isinstance(fact, CallFact):
+    def reads(self, fact: Fact) -> Iterator[tuple[Touch, bool]]:
+        """What is read, and whether it is by a copy that does not wait for queued work."""
+        if isinstance(fact, ViewFact):
+            of = fact.tensor.storage.of
+            if fact.outcome.kind == "copy" and of is not None and not self._waits(fact):
+                yield Touch(fact, of, self._region(of)), True
+        elif isinstance(fact, CallFact):
             written = writes(fact.event.op, fact.args) or ()
-            new = [Touch(fact, t, self._region(t)) for t in written]
-            return [Touch(fact, t, self._region(t)) for t in fact.operands if t not in written], new
-        mine = self.verdicts.get(id(fact), [])
-        reads = [v for v in mine if v.access.kind != "store"]
-        stores = [v for v in mine if v.access.kind != "load"]
-        return self._launch(fact, reads), self._launch(fact, stores)
+            for t in fact.operands:
+                if t not in written:
+                    yield Touch(fact, t, self._region(t)), self._copies(fact)
+        elif isinstance(fact, LaunchFact):
+            loads = [v for v in self.verdicts.get(id(fact), []) if v.access.kind != "store"]
+            yield from ((touch, False) for touch in self._launch(fact, loads))
+
+    def writes(self, fact: LaunchFact | CallFact) -> list[Touch]:
+        if isinstance(fact, CallFact):
+            return [Touch(fact, t, self._region(t)) for t in writes(fact.event.op, fact.args) or ()]
+        stores = [v for v in self.verdicts.get(id(fact), []) if v.access.kind != "load"]
+        return self._launch(fact, stores)
+
+    def _copies(self, fact: CallFact) -> bool:
+        """Whether this is a copy that the runtime makes before it waits."""
+        if fact.event.op != "aoti_torch_copy_" or len(fact.operands) != 2:
+            return False
+        dst, src = (t.layout for t in fact.operands)
+        if dst is None or src is None:
+            return False
+        outcome = self.analysis.profile.copy(dst, src, self.analysis.ranges)
+        return outcome.kind == "ok" and not outcome.ordered
 
     def _launch(self, fact: LaunchFact, verdicts: list[Verdict]) -> list[Touch]:
         params = dict.fromkeys(v.param.name for v in verdicts)

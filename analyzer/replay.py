@@ -195,7 +195,7 @@ class Replay:
         takes_over = e.how == "pool" or e.note == "reuse"
         tensor = Tensor(
             self._display(e.result), storage, offset, dtype, sizes, carried, e.loc, source.label or source.base,
-            meant, True, outcome.binding != "storage" or (source.second_buffer and outcome.kind != "copy"),
+            meant, True, outcome.binding == "second-buffer" or (source.second_buffer and outcome.kind != "copy"),
             e.result if takes_over else source.member,
         )  # fmt: skip
         self.facts.append(ViewFact(self.seq, e, outcome, source, tensor))

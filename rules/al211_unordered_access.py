@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.facts import CallFact, LaunchFact
+from ..analyzer.facts import LaunchFact, ViewFact
 from ..analyzer.findings import Finding, Related
 from ..analyzer.ordering import Touch, Unordered, unordered
 from . import common
@@ -21,15 +21,17 @@ def check(analysis: Analysis) -> Iterator[Finding]:
 
 
 def _name(touch: Touch) -> str:
-    return touch.fact.event.kernel if isinstance(touch.fact, LaunchFact) else touch.fact.event.op
+    fact = touch.fact
+    if isinstance(fact, ViewFact):
+        return "the copy of this view"
+    return fact.event.kernel if isinstance(fact, LaunchFact) else fact.event.op
 
 
 def _finding(analysis: Analysis, found: Unordered) -> Finding:
     reader, writer = found.reader, found.writers[-1]
     tensor = reader.tensor
-    view = tensor if tensor.second_buffer else writer.tensor
+    view = writer.tensor if writer.tensor.second_buffer and not tensor.second_buffer else tensor
     launch = reader.fact if isinstance(reader.fact, LaunchFact) else None
-    call = reader.fact if isinstance(reader.fact, CallFact) else None
     more = f" and {len(found.writers) - 1} before" if len(found.writers) > 1 else ""
     related = [
         *(
@@ -38,13 +40,16 @@ def _finding(analysis: Analysis, found: Unordered) -> Finding:
         ),
         *common.origin(view),
     ]
+    why = f"the view at element {view.offset} of {tensor.storage.name} is a second buffer over the same memory, and "
+    if found.copied:
+        why = "the CPU copies the elements, and "
     return RULE.finding(
         f"{_name(reader)} reads {common.named(tensor)} after {_name(writer)} wrote {common.named(writer.tensor)}{more}; "
-        f"the view at element {view.offset} of {tensor.storage.name} is a second buffer over the same memory, and "
-        f"{analysis.profile.name} does not make the read wait",
+        f"{why}{analysis.profile.name} does not make the read wait",
         reader.fact.event.loc, related=related, storage=tensor.storage.root.name, tensor=tensor.label,
         base=tensor.base, kernel=launch.event.kernel if launch else None, parameter=reader.parameter,
-        launch_line=launch.event.loc.line if launch else None, op=call.event.op if call else None,
+        launch_line=launch.event.loc.line if launch else None,
+        op=None if isinstance(reader.fact, LaunchFact) else reader.fact.event.op,
         source_nodes=common.source_nodes(analysis, tensor, launch), evidence=common.layout_evidence(view),
     )  # fmt: skip
 
@@ -53,7 +58,7 @@ RULE = Rule(
     code="AL211",
     name="unordered-access",
     severity="warning",
-    summary="A buffer is written through one buffer object and read through another that nothing orders after it.",
+    summary="A buffer is read in a way that the runtime does not order after the writes before it.",
     explanation="""
     This runtime binds a view at an offset as a second buffer object over the same memory. The GPU driver tracks
     hazards by buffer object, so a kernel or op that reads through the view may run before the one that wrote

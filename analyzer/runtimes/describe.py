@@ -54,7 +54,7 @@ def _rule(subject: str, rule: Rule, source: str) -> Row:
         rule.error,
         f"carries {rule.carry} strides" if rule.carry else "",
         "" if rule.binding == "storage" else f"bound {rule.binding}",
-        "" if rule.ordered else "not ordered with its base",
+        "" if rule.ordered else "not ordered after queued work",
         "base leaks" if rule.leaks else "",
         rule.bug,
     ]

@@ -36,6 +36,7 @@ class Outcome:
     ``effect``: ``abort``, ``error``, ``undefined``, ``wrong`` or "".  ``error`` is the code returned.
     ``condition`` says what an undecided outcome depends on and ``cases`` gives, for kinds that do occur,
     sizes at which they do.  ``fact`` is the id of the rule that decided, ``bug`` that of the known bug behind it.
+    ``ordered`` False: a copy does not wait for writes before it, accesses through a view not for those through its base.
     """
 
     kind: str
@@ -46,6 +47,7 @@ class Outcome:
     fact: str = ""
     bug: str = ""
     cases: tuple[Case, ...] = ()
+    ordered: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,8 @@ class ViewOutcome(Outcome):
     that storage are in elements of its dtype; a copy is a storage of its own with offset 0.
     ``expected_offset`` is where libtorch would put it.  ``binding`` is how kernels and ops reach it:
     ``storage``, ``second-buffer`` (a buffer object of its own over the same memory) or ``by-value`` (they
-    get a copy).  ``ordered`` False: accesses through it are not ordered after those through its base.
-    ``leaks``: its base is never freed.  ``gathered``: kernels use it in place, ops are given a packed copy.
+    get a copy).  ``leaks``: its base is never freed.  ``gathered``: kernels use it in place, ops are given a
+    packed copy.
     """
 
     strides: Exprs = ()
@@ -73,7 +75,6 @@ class ViewOutcome(Outcome):
     expected_offset: Expr = ZERO
     capacity: Expr | None = None
     binding: str = "storage"
-    ordered: bool = True
     leaks: bool = False
     gathered: bool = False
 
@@ -282,7 +283,8 @@ class Profile:
         if carried is None and rule.then in ("ok", "alias"):
             return Outcome("unknown", "the order of its dims is not decided", fact=f"{subject}.{rule.id}")
         error, fact = rule.error, f"{subject}.{rule.id}"
-        return Outcome(rule.then, explain(rule, s), effect_of(rule.then, error), error, "", fact, rule.bug)
+        effect = effect_of(rule.then, error)
+        return Outcome(rule.then, explain(rule, s), effect, error, "", fact, rule.bug, (), rule.ordered)
 
 
 def _fields(o: Outcome) -> tuple[str, str, str, str, str, str, str, tuple[Case, ...]]:
