@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
 
 from .clashes import Points, clashes, points
-from .expr import evaluate, evaluate_cond
+from .expr import Cond, evaluate, evaluate_cond
 from .facts import LaunchFact, Verdict
 from .footprint_race import injective
 from .meetings import common, loops, meet
@@ -31,7 +31,8 @@ Pairs: TypeAlias = "list[tuple[int, int]]"
 class Race:
     """Iterations ``first`` of ``store`` and ``second`` of ``other`` both store ``element`` of the storage.
 
-    ``certain``: what they store is known to depend on where they differ, and they read different elements.
+    What they store depends on variables in which they differ.  ``doubt`` says what else is not known: whether
+    the values do differ, or whether both iterations get as far.
     """
 
     store: Verdict
@@ -40,7 +41,11 @@ class Race:
     second: dict[str, int]
     element: int
     sizes: dict[str, int]
-    certain: bool
+    doubt: str = ""
+
+    @property
+    def certain(self) -> bool:
+        return not self.doubt
 
 
 def launches(analysis: Analysis) -> Iterator[tuple[LaunchFact, list[Verdict]]]:
@@ -76,9 +81,7 @@ def _of_parameter(stores: list[Verdict], group: list[Verdict], ranges: Ranges) -
         if varying.isdisjoint(v.name for v in common(a, b) if v.kind in _CONCURRENT):
             continue
         for m in meet(a, b, ranges, in_order=False):
-            known = a.access.value_vars is not None and b.access.value_vars is not None
-            certain = known and _read_differently(group, a, b, m.first, m.second, m.sizes)
-            yield Race(a, b, m.first, m.second, m.element, m.sizes, certain)
+            yield _doubted(Race(a, b, m.first, m.second, m.element, m.sizes), group)
 
 
 def _dependences(v: Verdict) -> frozenset[str]:
@@ -95,13 +98,22 @@ def rivals(v: Verdict, group: list[Verdict], ranges: Ranges, everything: bool) -
     values = [x.name for x in v.vars if x.kind in kinds and x.name in _dependences(v)]
     key = ("rivals", v.index, v.vars, v.guard, v.launch.event.kernel, id(v.access), everything)
     if key not in ranges.memo:
-        told = injective(v.index, v.vars, v.guard, ranges, frozenset(values)) is True
-        ranges.memo[key] = None if told else _search(v, group, ranges, values, everything)
+        open_ = replace(v, guard=_without_data(v))
+        told = injective(v.index, v.vars, open_.guard, ranges, frozenset(values)) is True
+        ranges.memo[key] = None if told else _search(open_, group, ranges, values, everything)
     found: Race | None = ranges.memo[key]
     if found is None:
         return None
-    start = int(evaluate(v.start, found.sizes))
-    return replace(found, store=v, other=v, element=found.element + start)
+    element = found.element + int(evaluate(v.start, found.sizes))
+    doubt = found.doubt or ("" if found.store.guard == v.guard else "whether both store depends on data")
+    return replace(found, store=v, other=v, element=element, doubt=doubt)
+
+
+def _without_data(v: Verdict) -> Cond:
+    """The guard without the conditions that depend on data."""
+    data = {x.name for x in v.vars if x.extent is None}
+    parts = (c for c in v.guard.conjuncts() if c.symbols.isdisjoint(data) and not c.has_opaque())
+    return Cond.join("and", parts)
 
 
 def _search(
@@ -132,9 +144,8 @@ def _concurrent(p: Points, v: Verdict, values: list[str], grid: list[str]) -> Pa
 
 
 def _race(v: Verdict, group: list[Verdict], p: Points, env: dict[str, int], pair: tuple[int, int]) -> Race:
-    first, second = p.point(pair[0]), p.point(pair[1])
-    certain = v.access.value_vars is not None and _read_differently(group, v, v, first, second, env)
-    return Race(v, v, first, second, int(p.element[pair[0]]), env, certain)
+    i, j = pair
+    return _doubted(Race(v, v, p.point(i), p.point(j), int(p.element[i]), env), group)
 
 
 def _holds(r: Race) -> bool:
@@ -143,18 +154,20 @@ def _holds(r: Race) -> bool:
     return all(evaluate(r.store.index, x) == r.element and evaluate_cond(r.store.guard, x) for x in points_)
 
 
-def _read_differently(
-    group: Sequence[Verdict], a: Verdict, b: Verdict, first: dict[str, int], second: dict[str, int],
-    sizes: dict[str, int],
-) -> bool:  # fmt: skip
-    """Whether some load of the kernel reads one element in one iteration and another in the other."""
-    for load in group:
-        if load.access.kind != "load" or load.index is None:
-            continue
-        at = [_element(load, _shared(load, v), x, sizes) for v, x in ((a, first), (b, second))]
-        if None not in at and at[0] != at[1]:
-            return True
-    return False
+def _doubted(race: Race, group: Sequence[Verdict]) -> Race:
+    """The race with a doubt, unless some load reads different elements because of what the values depend on."""
+    a, b = race.store, race.other
+    if a.access.value_vars is not None and b.access.value_vars is not None:
+        varying = a.access.value_vars | b.access.value_vars
+        moved = {n: race.second.get(n, x) if n in varying else x for n, x in race.first.items()}
+        for load in group:
+            if load.access.kind == "load" and load.index is not None:
+                at = [
+                    _element(load, _shared(load, v), x, race.sizes) for v, x in ((a, race.first), (b, moved))
+                ]
+                if None not in at and at[0] != at[1]:
+                    return race
+    return replace(race, doubt="whether the values differ is not known")
 
 
 def _shared(load: Verdict, store: Verdict) -> Iterable[str]:

@@ -69,7 +69,7 @@ def _refused(analysis: Analysis, fact: CallFact) -> Refusal | None:
 def _store(analysis: Analysis, race: Race, found: Overlap) -> Finding:
     v, event = race.store, race.store.launch.event
     first, second = differing(race.first, race.second)
-    doubt = "" if race.certain else "; whether the values differ is not known"
+    doubt = f"; {race.doubt}" if race.doubt else ""
     related = [
         Related(f"{event.kernel} is launched here", event.loc),
         Related(f"{v.param.name}[{v.access.text}]", v.access.loc),

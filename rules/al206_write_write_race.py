@@ -23,7 +23,7 @@ def check(analysis: Analysis) -> Iterator[Finding]:
 def _finding(analysis: Analysis, race: Race) -> Finding:
     v, launch = race.store, race.store.launch
     first, second = differing(race.first, race.second)
-    doubt = "" if race.certain else "; whether the values differ is not known"
+    doubt = f"; {race.doubt}" if race.doubt else ""
     related = common.origin(v.tensor)
     for access in dict.fromkeys((race.store.access, race.other.access)):
         related.append(Related(f"{access.param}[{access.text}]", access.loc))

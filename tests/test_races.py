@@ -91,9 +91,26 @@ def test_guards_must_hold_for_both() -> None:
     xs = [var("x", 128)]
     assert race(launch([access("store", "out", mod(x, 64), xs, "x", compare("<", x, 64))])) is None
     assert race(launch([access("store", "out", mod(x, 64), xs, "x", compare("<", x, 65))])) is not None
-    assert (
-        race(launch([access("store", "out", mod(x, 64), xs, "x", compare("<", x, 64) | opaque("d"))])) is None
-    )
+
+
+def test_guards_on_data_leave_a_doubt() -> None:
+    xs = [var("x", 128), Var("t", None, "data", 0, 7)]
+    load = access("load", "in", x, xs[:1])
+    for guard in (opaque("d"), compare("<", sym("t"), 3)):
+        found = race(launch([load, access("store", "out", mod(x, 64), xs, "x", guard)]))
+        assert found is not None and found.doubt == "whether both store depends on data"
+        below = compare("<", x, 64) & guard
+        assert race(launch([load, access("store", "out", mod(x, 64), xs, "x", below)])) is None
+
+
+def test_only_loads_of_what_the_value_depends_on_count() -> None:
+    """Iterations (0, 1) and (1, 0) meet at element 1; the value depends on y, and what y loads is one element."""
+    both = [var("x", 2), var("y", 2)]
+    store = access("store", "out", x + y, both, "y")
+    found = race(launch([access("load", "in", x, both), store]))
+    assert found is not None and not found.certain
+    found = race(launch([access("load", "in", y, both), store]))
+    assert found is not None and found.certain
 
 
 def test_lanes_race_within_one_store_only() -> None:
