@@ -164,6 +164,15 @@ def test_a_large_page_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -
     assert "writes 0 to 507" in text
 
 
+def test_later_findings_show_less_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = html().count("<figure>")
+    monkeypatch.setattr(pages, "FULL", 2)
+    text = html()
+    # The last two of the four: AL203 has five places, AL210 three; one of each stays.
+    assert text.count("<figure>") == everything - 6
+    assert "4 places more left out" in text and "2 places more left out" in text
+
+
 def test_selection_and_suppression_hold_for_the_page(tmp_path: Path) -> None:
     file = tmp_path / "aoti-lint.toml"
     file.write_text('ignore = ["AL102"]\n[[suppress]]\ncode = "AL210"\nreason = "known"\n')

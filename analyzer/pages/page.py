@@ -19,6 +19,8 @@ from .memory_map import Map
 
 #: Rows of storages without findings that a page shows in all.
 ROWS = 4000
+#: Findings of a page that are shown with all the source they are about; later ones have the line that matters most.
+FULL = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,8 @@ def _subject(subject: Subject, numbers: _Numbers, room: int) -> tuple[Markup, in
         mine = [m for m in subject.maps if _about(f, m)]
         for m in mine:
             held.setdefault(id(m), []).append((address, f))
-        articles.append(_finding(f, address, excerpts, [(addresses[id(m)], m) for m in mine]))
+        links = [(addresses[id(m)], m) for m in mine]
+        articles.append(_finding(f, address, excerpts, links, numbers.findings <= FULL))
     with_findings = [m for m in subject.maps if id(m) in held]
     others = [m for m in subject.maps if id(m) not in held]
     parts = [_map(m, addresses[id(m)], held[id(m)], excerpts, True) for m in with_findings]
@@ -157,7 +160,9 @@ def _about(f: Finding, m: Map) -> bool:
     return f.storage is not None and m.storage.name == f.storage
 
 
-def _finding(f: Finding, address: str, excerpts: Excerpts, places: list[tuple[str, Map]]) -> Markup:
+def _finding(
+    f: Finding, address: str, excerpts: Excerpts, places: list[tuple[str, Map]], full: bool
+) -> Markup:
     links = [
         join(
             " ",
@@ -173,7 +178,13 @@ def _finding(f: Finding, address: str, excerpts: Excerpts, places: list[tuple[st
     for r in f.related:
         said.setdefault((r.loc.path, r.loc.line), []).append(r.message)
     first = {(loc.path, loc.line): loc for loc in (*(r.loc for r in reversed(f.related)), f.loc)}
-    sources = [excerpts.show(first[place], messages) for place, messages in said.items()]
+    shown = list(said.items()) if full else list(said.items())[:1]
+    sources = [excerpts.show(first[place], messages) for place, messages in shown]
+    less = len(said) - len(shown)
+    if less:
+        sources.append(
+            tag("p", f"{plural(less, 'place')} more left out to keep the page small.", class_="quiet")
+        )
     return tag(
         "article",
         tag("h4", tag("span", f.severity, class_=f"pill {f.severity}"), f" {f.code} {f.name} ",
