@@ -17,6 +17,8 @@ from .witness import Question, outside_at
 
 #: Points enumerated for an exact range that no verdict needs.
 CHEAP = 1 << 16
+#: Points enumerated for a verdict, and for a verdict at one of many sizes.
+POINTS, ONE_SIZE = 1 << 22, 1 << 18
 NOT_BOUNDED, BY_TYPE = "not bounded", "bounded by its type only"
 ON_DATA = "guard depends on data"
 
@@ -102,7 +104,7 @@ def _outermost(ends: list[End], always: list[bool], up: bool, sizes: Ranges) -> 
 # -- verdicts
 
 
-def _decide(q: Question, ranges: Ranges) -> Decision:
+def _decide(q: Question, ranges: Ranges, points: int = POINTS) -> Decision:
     found = index_range(q.index, q.variables, q.guard, ranges)
     if found.empty:
         return Decision("proved", found)
@@ -111,14 +113,14 @@ def _decide(q: Question, ranges: Ranges) -> Decision:
         return Decision("proved", found)
     names = _sizes(q)
     if not names:
-        return _decide_numbers(q, undecided, found, ranges)
+        return _decide_numbers(q, undecided, found, ranges, points)
     unlisted = sorted(n for n in names if n not in ranges.bounds)
     if unlisted:
         return Decision("unknown", found, reason=f"no range is known for {', '.join(unlisted)}")
     loaded = [v.name for v in q.variables if v.extent is None and v.name in q.index.symbols]
     if loaded and any(s.low.value is None or s.high.value is None for s in undecided):
         return Decision("unknown", found, reason=_loaded(q.index, q.variables, NOT_BOUNDED))
-    return search(q, undecided, found, names, ranges, lambda at: _decide(at, Ranges()))
+    return search(q, undecided, found, names, ranges, lambda at: _decide(at, Ranges(), ONE_SIZE))
 
 
 def _inside(q: Question, s: Solved) -> bool:
@@ -138,9 +140,11 @@ def _sizes(q: Question) -> frozenset[str]:
     return frozenset(names) - {v.name for v in q.variables}
 
 
-def _decide_numbers(q: Question, undecided: list[Solved], found: IndexRange, ranges: Ranges) -> Decision:
+def _decide_numbers(
+    q: Question, undecided: list[Solved], found: IndexRange, ranges: Ranges, points: int
+) -> Decision:
     """The verdict without size symbols."""
-    undecided = [s if s.low.exact and s.high.exact else refine(s) for s in undecided]
+    undecided = [s if s.low.exact and s.high.exact else refine(s, points) for s in undecided]
     undecided = [s for s in undecided if not _inside(q, s)]
     if not undecided:
         return Decision("proved", found)
@@ -149,7 +153,7 @@ def _decide_numbers(q: Question, undecided: list[Solved], found: IndexRange, ran
     if doubt is not None:
         return Decision("unknown", found, reason=doubt)
     if q.guard.has_opaque():  # certain is only what is outside where no condition on data holds
-        certain = _decide(replace(q, guard=without_opaque(q.guard, FALSE)), ranges)
+        certain = _decide(replace(q, guard=without_opaque(q.guard, FALSE)), ranges, points)
         return (
             replace(certain, range=found)
             if certain.status == "fault"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import islice, product
 
 from ..expr import Cond, const, evaluate, sym
 from ..ranges import Ranges
@@ -13,7 +13,9 @@ from .solve import Solved
 from .witness import Question
 
 #: Combinations of sizes that are tried one by one to prove an access.
-ALL_SIZES = 200
+ALL_SIZES = 100
+#: Sizes at which a fault is looked for.
+TRIES = 32
 #: So many sizes without a verdict, and no other is tried.
 GIVE_UP = 3
 #: Unbounded sizes are tried up to here.
@@ -38,7 +40,7 @@ def search(
     related = ranges.related(names)
     every = _all_sizes(related, ranges)
     reasons = []
-    for env in every if every is not None else _likely(q, undecided, related, ranges):
+    for env in every if every is not None else islice(_likely(q, undecided, related, ranges), TRIES):
         d = decide(at_sizes(q, env))
         if d.status == "fault":
             smallest = _smallest(_Failure(dict(env), d), ranges, lambda at: decide(at_sizes(q, at)))

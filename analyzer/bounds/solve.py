@@ -11,9 +11,6 @@ from .enumerate import extremes
 from .model import End, Piece
 from .tighten import linear
 
-#: Points a component may have to be enumerated.
-POINTS = 1 << 22
-
 
 @dataclass(frozen=True, slots=True)
 class Solved:
@@ -81,8 +78,8 @@ def complete(p: Piece, point: Mapping[str, Expr]) -> dict[str, Expr] | None:
     return out
 
 
-def refine(s: Solved, points: int = POINTS) -> Solved:
-    """The same piece with the ends of its components determined exactly where they can be."""
+def refine(s: Solved, points: int) -> Solved:
+    """The same piece with the ends of its components exact, where that takes no more than ``points`` points."""
     p = s.piece
     lows: list[End] = []
     highs: list[End] = []
