@@ -221,7 +221,9 @@ class Ranges:
         return out
 
     def positive(self, e: Expr | int) -> bool | None:
-        return self.nonneg(as_expr(e) - 1)
+        e = as_expr(e)
+        v = e.value
+        return v > 0 if v is not None else self.nonneg(e - 1)
 
     def equal(self, a: Expr | int, b: Expr | int) -> bool | None:
         """True when equal for every size, False when different for every size, else None."""

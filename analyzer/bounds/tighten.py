@@ -60,8 +60,8 @@ def tighten(p: Piece) -> Piece | None:
 
 def _one(lo: Expr, hi: Expr, sizes: Ranges) -> bool:
     """Whether a variable with these ends has one value only, given that it has any."""
-    if lo == hi:
-        return True
+    if lo == hi or hi.value is not None:
+        return lo == hi
     span = lo - hi
     return span.value is None and any(isinstance(a, Op) for a in span.atoms()) and sizes.nonneg(span) is True
 
