@@ -8,9 +8,35 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+
+from .options import (
+    GRAPHS,
+    Baseline,
+    ConfigFile,
+    FailOn,
+    File,
+    Formats,
+    Ignore,
+    Jobs,
+    NewBaseline,
+    NoColor,
+    OnePath,
+    OutputFile,
+    Paths,
+    Quiet,
+    Runtime,
+    Select,
+    Shard,
+    Size,
+    Statistics,
+    Strict,
+    TextOrJson,
+    Verbose,
+    option,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from .analyzer.config import Range, Settings
@@ -72,80 +98,6 @@ def _write(text: str, file: Path | None) -> None:
     except BrokenPipeError:
         # Python would complain once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-# -- what options mean and complete to --------------------------------------------------------------
-
-
-def _codes(incomplete: str) -> list[str]:
-    from .analyzer.codes import CODES, FAMILIES
-
-    return [c for c in (*FAMILIES, *CODES) if c.startswith(incomplete.upper())]
-
-
-def _formats(incomplete: str) -> list[str]:
-    from .analyzer.report import FORMATS
-
-    return [f for f in FORMATS if f.startswith(incomplete)]
-
-
-def _levels(incomplete: str) -> list[str]:
-    from .analyzer.config import FAIL_ON
-
-    return [level for level in FAIL_ON if level.startswith(incomplete)]
-
-
-def _option(
-    *names: str, metavar: str | None = None, help: str, complete: Any = None, least: int | None = None
-) -> Any:
-    return typer.Option(*names, metavar=metavar, help=help, autocompletion=complete, min=least)
-
-
-# A hidden argument has no section in --help; the command's text says what PATH is.
-Paths = Annotated[list[str], typer.Argument(metavar="PATH", hidden=True)]
-OnePath = Annotated[str, typer.Argument(metavar="PATH", hidden=True)]
-Texts: TypeAlias = list[str] | None
-Text: TypeAlias = str | None
-File: TypeAlias = Path | None
-Flag: TypeAlias = bool | None
-
-_LEVELS = "Least severity that makes the exit code 1: error (default), warning, note or never."
-_FORMATS = "text (default), json, sarif, github, gitlab or junit; with =FILE written there. Repeatable."
-_RUNTIME = "Memory model to check against: auto (default), or one that 'aoti-lint runtimes' lists."
-_GRAPHS = "text, dot or json; svg or html with the extra 'pictures' installed."
-_SELECT = "Only these codes, prefixes or names: AL2,AL401."
-_BASELINE = "Leave out the findings this file holds."
-_NEW_BASELINE = "Accept today's findings and write them there."
-_CONFIG = "Configuration instead of the nearest aoti-lint.toml or pyproject.toml."
-
-Runtime = Annotated[Text, _option("--runtime", metavar="NAME", help=_RUNTIME)]
-Size = Annotated[
-    Texts, _option("--size", metavar="NAME=VALUE", help="Narrow a dynamic size: s77=8 or s77=1..512.")
-]
-Formats = Annotated[Texts, _option("--format", "-f", metavar="NAME[=FILE]", help=_FORMATS, complete=_formats)]
-TextOrJson = Annotated[str, _option("--format", "-f", metavar="NAME", help="text or json.")]
-OutputFile = Annotated[
-    File, _option("--output", "-o", metavar="FILE", help="Write there, not to standard output.")
-]
-Select = Annotated[Texts, _option("--select", metavar="CODES", help=_SELECT, complete=_codes)]
-Ignore = Annotated[Texts, _option("--ignore", metavar="CODES", help="None of these.", complete=_codes)]
-FailOn = Annotated[Text, _option("--fail-on", metavar="LEVEL", help=_LEVELS, complete=_levels)]
-Strict = Annotated[Flag, _option("--strict/--no-strict", help="Count what is undecided as an error.")]
-Baseline = Annotated[File, _option("--baseline", metavar="FILE", help=_BASELINE)]
-NewBaseline = Annotated[File, _option("--write-baseline", metavar="FILE", help=_NEW_BASELINE)]
-Jobs = Annotated[
-    int | None, _option("--jobs", "-j", metavar="N", least=1, help="Processes (default: one for each core).")
-]
-Shard = Annotated[
-    Text, _option("--shard", metavar="I/N", help="Only part I of N of the inputs, for a CI matrix.")
-]
-Statistics = Annotated[Flag, _option("--statistics", help="Add the number of findings of each code.")]
-Quiet = Annotated[Flag, _option("--quiet", "-q", help="One line for each finding, no progress.")]
-Verbose = Annotated[
-    Flag, _option("--verbose", "-v", help="Every finding in full, and why unknowns are unknown.")
-]
-NoColor = Annotated[Flag, _option("--no-color", help="Plain text (NO_COLOR does the same).")]
-ConfigFile = Annotated[File, _option("--config", metavar="FILE", help=_CONFIG)]
 
 
 def _version(wanted: bool) -> None:
@@ -263,7 +215,7 @@ def run(
     output: OutputFile = None,
     fail_on: FailOn = None,
     strict: Strict = None,
-    cache: Annotated[File, _option("--cache", metavar="DIR", help="Generate there and keep it.")] = None,
+    cache: Annotated[File, option("--cache", metavar="DIR", help="Generate there and keep it.")] = None,
     quiet: Quiet = None,
     verbose: Verbose = None,
     config: ConfigFile = None,
@@ -342,7 +294,7 @@ def graph(
     path: OnePath,
     runtime: Runtime = None,
     size: Size = None,
-    format: Annotated[str, _option("--format", "-f", metavar="NAME", help=_GRAPHS)] = "text",
+    format: Annotated[str, option("--format", "-f", metavar="NAME", help=GRAPHS)] = "text",
     output: OutputFile = None,
 ) -> None:
     """Show the alias graph: storages, the tensors in them, views, moves and copies.
@@ -374,6 +326,28 @@ def report(
     settings = _settings(config, runtime=runtime, sizes=size, select=select, ignore=ignore)
     text, failures = report_page(path, run_rules, settings)
     _write(text, output)
+    raise typer.Exit(_failed(failures))
+
+
+@app.command()
+def witness(
+    path: OnePath,
+    finding: Annotated[int, option("--finding", metavar="N", least=1, help="Which of them, in order.")] = 1,
+    output: OutputFile = None,
+    runtime: Runtime = None,
+    size: Size = None,
+) -> None:
+    """Write a C++ program that repeats an access outside its storage (AL201, AL202), for -fsanitize=address.
+
+    The program needs nothing else: it allocates what the runtime does, checks the guards of the witness and touches the
+    element. PATH as for check.
+    """
+    from .analyzer.witness_program import program_for
+    from .rules.registry import run_rules
+
+    text, failures = program_for(path, run_rules, finding, *_scope(runtime, size))
+    if text:
+        _write(text, output)
     raise typer.Exit(_failed(failures))
 
 
