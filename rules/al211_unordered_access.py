@@ -62,8 +62,9 @@ RULE = Rule(
     explanation="""
     This runtime binds a view at an offset as a second buffer object over the same memory. The GPU driver tracks
     hazards by buffer object, so a kernel or op that reads through the view may run before the one that wrote
-    through the parent has finished (and the other way round). Whether it does depends on timing: stale values now
-    and then, or always.
+    through the parent has finished (and the other way round). Copies that the CPU makes, of a
+    view with gaps at an offset or to host memory, may not wait for queued work either. Whether it goes wrong
+    depends on timing: stale values now and then, or always.
     """,
     bad="""
     aoti_torch_mps_set_arg_tensor(handle, 0, buf1);                      // the kernel writes buf1
