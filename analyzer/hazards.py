@@ -22,8 +22,8 @@ class Hazard:
     """``use`` (a load, or another store) and ``write`` through two parameters of one launch.
 
     ``order``: what is read or left depends on the order of two iterations, or is already overwritten (``meeting``
-    names them).  ``promise``: both do the same elements in the same iterations, but one parameter promises that
-    nothing else writes its memory.
+    names them).  ``promise``: both do the same elements in the same iterations, but a parameter promises that
+    nothing else writes its memory (see :func:`promised`).
     """
 
     kind: Literal["order", "promise"]
@@ -62,10 +62,16 @@ def _of_storage(accesses: list[Verdict], ranges: Ranges) -> Iterator[Hazard]:
 
 
 def promised(use: Verdict, write: Verdict) -> bool:
-    """Whether a parameter promises that its memory is not written through another one."""
+    """Whether a compiler may take it that ``write`` leaves what ``use`` touches as it is, and that matters.
+
+    A load of ``constant`` memory in front of the store gives what was there before in any case: Metal kernels that
+    work in place are generated so.
+    """
     kernel = use.launch.kernel
-    constant = kernel is not None and kernel.dialect == "metal" and use.param.readonly
-    return constant or use.param.restrict or write.param.restrict
+    if kernel is not None and kernel.dialect == "metal" and use.param.readonly:
+        order = {id(a): n for n, a in enumerate(kernel.accesses)}
+        return order[id(write.access)] < order[id(use.access)]
+    return use.param.restrict or write.param.restrict
 
 
 def _same_map(a: Verdict, b: Verdict) -> bool:

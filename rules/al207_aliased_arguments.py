@@ -22,10 +22,10 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         if h.meeting is not None:
             yield _finding(analysis, h, _order(h, h.meeting), _severity(h), h.meeting)
         else:
-            word = "constant" if h.use.param.readonly else "__restrict__"
+            word = "__restrict__" if h.use.param.restrict or h.write.param.restrict else "constant"
             message = (
-                f"{h.use.launch.event.kernel} writes {h.use.storage.name} through {h.write.param.name} although "
-                f"its parameter {h.use.param.name} promises ({word}) that the memory does not change"
+                f"{h.use.launch.event.kernel} uses {h.use.storage.name} through {h.use.param.name} and writes it "
+                f"through {h.write.param.name}, although a parameter promises ({word}) that nothing else does"
             )
             yield _finding(analysis, h, message, "warning", None)
 
@@ -80,8 +80,10 @@ RULE = Rule(
     iterations of a grid or a parallel loop have none, and those of an ordinary loop read what was already
     overwritten. Views of one buffer that share no element are fine, and so is the same map through both pointers.
 
-    A pointer that is `constant` in Metal, or `__restrict__`, promises that its memory is not written through
-    another one. When it is, by the same map, that is a warning: the compiler may keep or reorder loads.
+    A pointer that is `__restrict__`, or `constant` in Metal, promises that its memory is not written through
+    another one. When it is, by the same map, that is a warning: the compiler may keep or move loads. Metal kernels
+    that work in place load from such a pointer before they store, which gives the right value in any case; only
+    a load after the store is reported.
     """,
     bad="""
     cpp_fused_add_flip_0((const float*)(arg0_1.data_ptr()), (float*)(arg0_1.data_ptr()));
