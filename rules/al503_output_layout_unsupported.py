@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 def check(analysis: Analysis) -> Iterator[Finding]:
     for fact in analysis.facts(OutputFact):
         refused = None if fact.outcome is None else refusal(fact.outcome)
-        if fact.tensor is not None and refused is not None:
-            yield _finding(analysis, fact, fact.tensor, refused)
+        if fact.tensor is None or refused is None or fact.outcome is None:
+            continue
+        if analysis.profile.output_facts.copied and fact.outcome.error == "NotImplemented":
+            # The copy fails unless the caller's tensor happens to have the same strides, which no wrapper says.
+            refused = replace(refused, severity="warning")
+        yield _finding(analysis, fact, fact.tensor, refused)
 
 
 def _finding(analysis: Analysis, fact: OutputFact, tensor: Tensor, refused: Refusal) -> Finding:
@@ -43,7 +47,8 @@ RULE = Rule(
     explanation="""
     Every kernel has run and the result is right, but the runtime's own check at the end of the call insists on
     contiguous outputs that start their storage, and the whole run fails with an error code. A channels-last
-    result, a transposed one or the second half of a chunk is enough.
+    result, a transposed one or the second half of a chunk is enough. Where the output is copied into the caller's
+    tensor instead, and the copy can't change strides, it fails unless that tensor has the same strides: a warning.
     """,
     bad="""
     // starts at element 48 of buf0's storage
