@@ -312,6 +312,23 @@ def test_index_bounded_by_another_variable() -> None:
     assert d.status == "fault" and d.index == 5
 
 
+def test_check_of_a_sum() -> None:
+    # a bucket of 16 below or above the diagonal: the sum is checked, not its parts
+    bucket = where(compare("<", x, 8), x, minimum(t + 8, 15))
+    side = where(compare(">", x, y), 1, 0)
+    guard = compare(">=", bucket + 16 * side, 0) & compare("<", bucket + 16 * side, 32)
+    d = ask(4 * bucket + 64 * side + x2, (*grid(x=n, y=n, x2=4), LOADED), 128, guard)
+    assert d.status == "proved" and span(d) == (0, 127)  # 4*31 + 3
+    assert ask(4 * bucket + 64 * side + x2, (*grid(x=n, y=n, x2=4), LOADED), 127, guard).status == "unknown"
+
+
+def test_block_sizes_from_memory() -> None:
+    # blocks of an unknown size, the last one cut off at 64
+    inner = maximum(minimum(t + x, 64) - x, 0)
+    d = ask(32 * x + 32 * y + lane, (LOADED, *grid(x=64), Var("y", inner, "loop"), *grid(lane=32)), 2048)
+    assert d.status == "proved" and span(d) == (0, 2047)  # x + y is at most 63
+
+
 # -- conditions on data
 
 

@@ -38,7 +38,7 @@ def corners(p: Piece) -> Solved:
 
 def _corner(p: Piece, up: bool) -> End:
     end = extreme(p.index, up, p.box, p.sizes)
-    if not p.guards or (not end.exact and end.value is None):
+    if not p.guards:
         return end
     point = complete(p, end.point or {}) if end.exact else None
     if point is not None and all(p.sizes.truth(g.substitute(point)) is True for g in p.guards):
@@ -48,20 +48,33 @@ def _corner(p: Piece, up: bool) -> End:
 
 
 def _through_guards(p: Piece, up: bool, end: End) -> End:
-    """A tighter bound from ``index <= index + m*g`` for a guard ``g >= 0`` that cancels a variable."""
+    """A tighter bound from ``index <= index + m*g`` for a guard ``g >= 0`` that cancels a term."""
     for g in p.guards:
         if g.kind != "ge" or g.expr is None:
             continue
-        for v in sorted(g.symbols & p.box.keys() & p.index.symbols):
-            mine, its = linear(p.index, v), linear(g.expr, v)
-            m = exact_div(mine[0], its[0]) if mine is not None and its is not None and its[0].terms else None
-            if m is None or p.sizes.nonneg(-m if up else m) is not True:
+        for m in _multipliers(p, g.expr):
+            if p.sizes.nonneg(-m if up else m) is not True:
                 continue
             other = extreme(p.index - m * g.expr, up, p.box, p.sizes).value
-            assert end.value is not None
-            if other is not None and p.sizes.positive(end.value - other if up else other - end.value) is True:
+            if other is None:
+                continue
+            if end.value is None or p.sizes.positive(end.value - other if up else other - end.value) is True:
                 end = replace(end, value=other, point=None)
     return end
+
+
+def _multipliers(p: Piece, guard: Expr) -> list[Expr]:
+    """Multiples of a guard that have a term of the index, or all of its terms in one variable."""
+    found: dict[Expr, None] = {}
+    for mono, k in guard.terms.items():
+        if p.index.terms.get(mono, 0) % k == 0 and mono in p.index.terms and _variables(mono, p):
+            found[const(p.index.terms[mono] // k)] = None
+    for v in sorted(guard.symbols & p.box.keys() & p.index.symbols):
+        mine, its = linear(p.index, v), linear(guard, v)
+        m = exact_div(mine[0], its[0]) if mine is not None and its is not None and its[0].terms else None
+        if m is not None:
+            found[m] = None
+    return list(found)
 
 
 def complete(p: Piece, point: Mapping[str, Expr]) -> dict[str, Expr] | None:
