@@ -58,7 +58,7 @@ def _through_guards(p: Piece, up: bool, end: End) -> End:
             other = extreme(p.index - m * g.expr, up, p.box, p.sizes).value
             if other is None:
                 continue
-            if end.value is None or p.sizes.positive(end.value - other if up else other - end.value) is True:
+            if end.value is None or p.sizes.nonneg(end.value - other if up else other - end.value) is True:
                 end = replace(end, value=other, point=None)
     return end
 
