@@ -187,7 +187,7 @@ class NumpyMachine:
         key, v = w.int(), w.view()
         self._copy(View(key, 0, v.item, np.arange(v.elements.size, dtype=np.int64)), v)
         copy = self._storages[key]
-        copy.state[(copy.state & WRITTEN) != 0] |= COPIED
+        copy.state |= COPIED
         copy.origin = v.elements
         self._copies[key] = v
 

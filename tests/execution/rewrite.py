@@ -13,6 +13,7 @@ _CPP_KERNEL = re.compile(
 )
 _METAL_KERNEL = re.compile(r"kernel void generated_kernel\(([^{]*)\)\s*(?=\{)")
 _METAL_SOURCE = re.compile(r'\b(mps_lib_\d+)(?:_source)?\s*(?:=\s*)?\(R"MTL\((.*?)\)MTL"\)', re.DOTALL)
+_ATOMIC_CAST = re.compile(r"reinterpret_cast<device (?:c10::metal::)?AtomicType<\w+>::type\s*\*>\((\w+)\)")
 _RESTRICT = re.compile(r"(const )?([\w:]+)\s*\*\s*__restrict__\s*(\w+)")
 #: Ends in the operator that takes an address: ``atomic_add(&`` or ``gemm(&(``.
 _ADDRESS = re.compile(r"[(,=]\s*(&(\(?))\Z")
@@ -88,7 +89,8 @@ def metal_runnables(text: str) -> list[Runnable]:
                 params.append(Parameter(place[2], place[1], False))
             else:
                 params.append(_metal_parameter(p))
-        code = elements(m[2][k.end() : _closing(m[2], k.end()) + 1], [p.name for p in params if p.pointer])
+        body = _ATOMIC_CAST.sub(r"\1", m[2][k.end() : _closing(m[2], k.end()) + 1])
+        code = elements(body, [p.name for p in params if p.pointer])
         signature = f"void {m[1]}({', '.join(p.declared for p in params)})\n"
         bound = tuple(params[: len(params) - len(positions)])
         found.append(Runnable(m[1], bound, signature + code, m[1], tuple(positions)))

@@ -15,7 +15,7 @@ namespace run {
 constexpr uint8_t WRITTEN = 1;  // holds a value
 constexpr uint8_t STALE = 2;    // a newer value was written into a copy of this place and stayed there
 constexpr uint8_t FRESH = 4;    // written by the current launch
-constexpr uint8_t COPIED = 8;   // has the value the runtime copied here
+constexpr uint8_t COPIED = 8;   // as the runtime's copy left it
 
 struct Storage {
   std::vector<char> data;

@@ -208,8 +208,7 @@ class Machine {
     View packed{id, 0, v.item, {v.count()}, {1}};
     copy(packed, v);
     Storage& s = storages_[id];
-    for (uint8_t& b : s.state)
-      if (b & WRITTEN) b |= COPIED;
+    for (uint8_t& b : s.state) b |= COPIED;
     s.origin.resize(v.count());
     v.each([&](long k, long e) { s.origin[k] = e; });
     copies_[id] = v;
