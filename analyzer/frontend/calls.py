@@ -10,8 +10,10 @@ from ..expr import ZERO, Expr
 from ..program import (
     Alloc,
     Arg,
+    Assert,
     Call,
     Check,
+    Event,
     Loc,
     Tensor,
     Unmodelled,
@@ -73,6 +75,15 @@ def peel(node: Node) -> Node:
             node = node.kids[-1]
         else:
             return node
+
+
+def consistent(event: Event) -> Event:
+    """The event, if its layout has as many sizes as strides."""
+    if isinstance(event, (Alloc, Assert, View)):
+        sizes, strides = event.sizes, event.strides
+        if sizes is not None and strides is not None and len(sizes) != len(strides):
+            raise NotUnderstood(f"{len(sizes)} sizes and {len(strides)} strides")
+    return event
 
 
 def view(r: Reader, node: Node, result: str, note: str = "", loc: Loc | None = None) -> str:

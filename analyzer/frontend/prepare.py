@@ -22,13 +22,22 @@ _STEMS = ("check_input_", "__check_inputs_outputs", "run_impl", "inductor_entry_
 _SPACES = bytes(10 if i == 10 else 32 for i in range(256))
 _INCLUDE = re.compile(r"^[ \t]*#[^\n]*", re.M)
 _LIKELY = re.compile(r"\bC10_(?:UN)?LIKELY\b")
-_CALLED = re.compile(r"(?<![\w.>:])([A-Za-z_]\w*)\s*(?:<[\w:, ]*>)?\s*\(")
-_SCOPED = re.compile(r"(?:torch::)?aot_inductor::(\w+)\s*(?:<[\w:, ]*>)?\s*\(")
+_CALLED = re.compile(r"(?<![\w.>:])([A-Za-z_]\w*)\s*(?:<[\w:, ]*>)?\s*\(", re.ASCII)
+_SCOPED = re.compile(r"(?:torch::)?aot_inductor::([A-Za-z_]\w*)\s*(?:<[\w:, ]*>)?\s*\(", re.ASCII)
 _FIELD = re.compile(r"constants_info_\[(\d+)\]\.(\w+)\s*=\s*([^;]*);")
 _TORCH = re.compile(r"//\s*torch(?: version)?:?\s*(\d+\.\d+[\w.+]*)")
-_CPP_WORDS = frozenset(
-    ["if", "for", "while", "switch", "return", "sizeof", "alignof", "alignas", "decltype", "catch", "throw", "new", "delete", "constexpr", "noexcept", "static_cast", "reinterpret_cast", "const_cast", "dynamic_cast", "auto", "void", "int", "long", "float", "double", "bool", "char", "static", "const", "inline", "template", "typename", "operator", "defined", "and", "or", "not", "do", "else", "try", "case"]
-)
+_CPP_WORDS = frozenset((
+    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case",
+    "catch", "char", "char16_t", "char32_t", "char8_t", "class", "compl", "concept", "const", "const_cast",
+    "consteval", "constexpr", "constinit", "continue", "co_await", "co_return", "co_yield", "decltype",
+    "default", "defined", "delete", "do", "double", "dynamic_cast", "else", "enum", "explicit", "export",
+    "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long", "mutable",
+    "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private",
+    "protected", "public", "register", "reinterpret_cast", "requires", "return", "short", "signed",
+    "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template", "this",
+    "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using",
+    "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
+))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,10 @@ class Prepared:
     device: str
     torch: str | None
     dialect: str
+
+
+class Truncated(Exception):
+    """The text ends inside a function."""
 
 
 def blank(text: str) -> str:
@@ -69,20 +82,20 @@ def blank_raw_strings(text: str) -> str:
 
 
 def prepare(text: str, path: str, prelude_names: frozenset[str], first_line: int = 1) -> Prepared:
-    """Blank what is not model-specific and collect the constants table."""
+    """Blank what is not model-specific and collect the constants table. Raises Truncated."""
     body = blank_raw_strings(text)
     kept = _keep_functions(body)
     code = "\n".join(line for line in kept.split("\n") if line and not line.isspace())
     names = set(_CALLED.findall(code)) - _CPP_WORDS - prelude_names
     names = {n for n in names if "_lambda_" not in n and not n.startswith("var_")}
-    scoped = set(_SCOPED.findall(code)) - prelude_names
+    scoped = set(_SCOPED.findall(code)) - _CPP_WORDS - prelude_names
     extra = "".join(f"template <class... A> int {n}(A&&...);\n" for n in sorted(names))
     if "aoti_torch_mps_shared_callback" in code:
         extra += "extern int aoti_torch_mps_shared_callback;\n"
     if scoped:
         inner = "".join(f"template <class... A> int {n}(A&&...);" for n in sorted(scoped))
         extra += f"namespace torch {{ namespace aot_inductor {{ {inner} }} }}\n"
-    cached = sorted(set(re.findall(r"\bcached_torch_\w+", code)))
+    cached = sorted(set(re.findall(r"\bcached_torch_\w+", code, re.ASCII)))
     extra += "".join(f"extern int32_t {n};\n" for n in cached)
     source = Text(path, kept, first_line)
     return Prepared(
@@ -116,7 +129,7 @@ def _device(text: str, code: str) -> str:
 
 
 def _keep_functions(text: str) -> str:
-    """The wanted function definitions; everything between them blanked."""
+    """The wanted function definitions; everything between them blanked. Raises Truncated."""
     spans: list[tuple[int, int]] = []
     at = 0
     for place in sorted(_places(text)):
@@ -125,6 +138,8 @@ def _keep_functions(text: str) -> str:
         if brace < 0:
             continue
         at = _body_end(text, brace)
+        if at < 0:
+            raise Truncated
         spans.append((_signature_start(text, text.rfind("\n", 0, place) + 1), at))
     out: list[str] = []
     last = 0
@@ -188,7 +203,7 @@ _TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|//[^\n]*|/\*.*?\
 
 
 def _body_end(text: str, brace: int) -> int:
-    """Offset after the brace that closes the one at ``brace``."""
+    """Offset after the brace that closes the one at ``brace``; -1 when the text ends before."""
     depth = 0
     for m in _TOKEN.finditer(text, brace):
         tok = m.group(0)
@@ -198,7 +213,7 @@ def _body_end(text: str, brace: int) -> int:
             depth -= 1
             if depth == 0:
                 return m.end()
-    return len(text)
+    return -1
 
 
 def _constants(text: str, source: Text) -> tuple[Constant, ...]:
@@ -224,11 +239,14 @@ def _constant(index: int, row: dict[str, str], loc: Loc) -> Constant:
 
     dtype = re.search(r"cached_torch_dtype_(\w+)", row["dtype"])
     device = re.search(r"device_type_(\w+)", row.get("device_type", ""))
+    sizes, strides = ints("shape"), ints("stride")
+    if len(sizes) != len(strides):
+        raise ValueError("sizes and strides differ in number")
     return Constant(
         row["name"].strip('"'),
         index,
-        ints("shape"),
-        ints("stride"),
+        sizes,
+        strides,
         dtype.group(1) if dtype else "",
         int(row.get("offset", "0")),
         int(row["data_size"]),

@@ -78,7 +78,7 @@ class Reader:
         return " ".join(self.original[node.start : node.end].split())
 
     def emit(self, event: Event) -> None:
-        self.events.append(event)
+        self.events.append(calls.consistent(event))
 
     def temporary(self) -> str:
         self._count += 1

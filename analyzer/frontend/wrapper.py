@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..expr import Cond, Expr, compare, const, sym
 from ..program import Assert, Event, Function, Input, Kernel, Loc, Program, Symbol, Unmodelled
+from .apart import apart
 from .cxx import Unit
 from .inputs import Dim, InputChecks, read_checks
-from .prepare import Prepared, prepare
+from .prepare import Prepared, Truncated, prepare
 from .statements import Reader
 
 if TYPE_CHECKING:
@@ -59,7 +60,10 @@ def read_program(
     """Parse a wrapper; ``kernel_texts`` are (path, text) of kernel files. Raises NotAWrapper."""
     if not re.search(r"\b(?:run_impl|inductor_entry_impl)\s*\(", text):
         raise NotAWrapper("not an AOTInductor wrapper: no run_impl or inductor_entry_impl in it")
-    prepared = prepare(text, path, _prelude_names(), first_line)
+    try:
+        prepared = prepare(text, path, _prelude_names(), first_line)
+    except Truncated:
+        raise NotAWrapper("truncated: the text ends inside a function") from None
     if unreadable(prepared.source.text):
         raise NotAWrapper(f"a statement of more than {MAX_STATEMENT} characters: no generator writes that")
     kernels, launchers = _kernels(text, path, prepared, kernel_texts)
@@ -86,6 +90,7 @@ def read_program(
         inputs = _inputs(reader, checks, prepared, symbols, facts)
         out.append(Function(name, inputs, tuple(reader.constants), tuple(reader.events), loc))
     outside = _outside(unit, bodies, diagnostics, text)
+    kernels = {n: apart(k, symbols) for n, k in kernels.items()}
     return Program(
         path, prepared.device, "cpp_wrapper" if prepared.dialect == "cpp_wrapper" else "aoti", prepared.torch,
         prepared.constants, tuple(out), kernels, tuple(symbols.values()), tuple(facts), outside,
@@ -165,6 +170,8 @@ def _inputs(
         stated = asserted.get(name)
         sizes = _layout(reader, name, False, check.sizes, stated.sizes if stated else None, facts)
         strides = _layout(reader, name, True, check.strides, stated.strides if stated else None, facts)
+        if sizes is not None and strides is not None and len(sizes) != len(strides):
+            sizes = strides = None  # checks that contradict each other state nothing
         checked = strides is not None
         if strides is None and sizes is not None:
             strides = _contiguous(sizes)
