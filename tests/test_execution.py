@@ -201,7 +201,7 @@ def test_writes_into_copies_are_lost() -> None:
     for launch in (0, 1):
         out = touched(run, "out_ptr0", launch)
         assert out.available == 12 and out.writes == (0, 19)
-        assert out.bad_writes == 4 and out.first["bad_write"] == 16, "the third row: 16..19 of 12"
+        assert out.bad_writes == 4 and out.first["bad_writes"] == 16, "the third row: 16..19 of 12"
     whole = touched(run, "in_ptr0", 2)
     assert whole.unwritten == 24, "nothing ever reached the parent"
     assert whole.stale > 0
@@ -227,7 +227,7 @@ def test_bool_loads_ignore_their_mask() -> None:
     assert isinstance(source, WrapperSource)
     run = execute(source)
     mask = touched(run, "in_ptr0")
-    assert mask.reads == (-3, 321) and mask.available == 320 and mask.first["bad_read"] == -3
+    assert mask.reads == (-3, 321) and mask.available == 320 and mask.first["bad_reads"] == -3
     assert touched(run, "in_ptr1").reads == (0, 319), "floats of the same padding are masked lane by lane"
 
 

@@ -168,8 +168,8 @@ class Machine {
     std::printf("{");
     if (a.rmin <= a.rmax) std::printf("\"rmin\":%ld,\"rmax\":%ld,", a.rmin, a.rmax);
     if (a.wmin <= a.wmax) std::printf("\"wmin\":%ld,\"wmax\":%ld,", a.wmin, a.wmax);
-    if (a.bad_reads) std::printf("\"bad_reads\":%ld,\"first_bad_read\":%ld,", a.bad_reads, a.first_bad_read);
-    if (a.bad_writes) std::printf("\"bad_writes\":%ld,\"first_bad_write\":%ld,", a.bad_writes, a.first_bad_write);
+    if (a.bad_reads) std::printf("\"bad_reads\":%ld,\"first_bad_reads\":%ld,", a.bad_reads, a.first_bad_read);
+    if (a.bad_writes) std::printf("\"bad_writes\":%ld,\"first_bad_writes\":%ld,", a.bad_writes, a.first_bad_write);
     if (a.unwritten) std::printf("\"unwritten\":%ld,\"first_unwritten\":%ld,", a.unwritten, a.first_unwritten);
     if (a.misread) std::printf("\"misread\":%ld,\"first_misread\":%ld,", a.misread, a.first_misread);
     if (a.stale) std::printf("\"stale\":%ld,\"first_stale\":%ld,", a.stale, a.first_stale);

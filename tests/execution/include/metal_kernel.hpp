@@ -107,9 +107,11 @@ inline long randint64(long seed, long offset, long low, long high) {
 
 template <class T> struct MaxOp {
   static T identity() { return std::numeric_limits<T>::lowest(); }
+  static bool replace(T v, T best) { return v > best || v != v; }
 };
 template <class T> struct MinOp {
   static T identity() { return std::numeric_limits<T>::max(); }
+  static bool replace(T v, T best) { return v < best || v != v; }
 };
 template <class T> struct AtomicType {
   template <class V> static void atomic_add(const run::Ptr<T>& p, long i, V v) { p.store(T(p.load(i) + v), i); }
