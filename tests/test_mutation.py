@@ -154,16 +154,18 @@ def judge(path: Path, m: Mutant, runtime: str, score: Score) -> None:
     elif now.outputs != clean.outputs:
         counts["value"] += 1
     else:
-        allowed = (
-            STATED
-            | _codes(check_source(Task(source_of(path), runtime, {}), run_rules))
-            | (VIEW if now.over else set())
-        )
+        allowed = STATED | base_codes(path, runtime) | (VIEW if now.over else set())
         counts["harmless"] += 1
         if report.status != "analysed" or _codes(report) - allowed:
             counts["alarm"] += 1
             messages = [f"{f.code} {f.message}" for f in report.findings if f.severity == "error"]
             score.false_alarms.append(f"{label}: {report.error or messages}")
+
+
+@cache
+def base_codes(path: Path, runtime: str) -> frozenset[str]:
+    """Errors of the unchanged wrapper."""
+    return frozenset(_codes(check_source(Task(source_of(path), runtime, {}), run_rules)))
 
 
 def _codes(report: FileReport) -> set[str]:
@@ -200,12 +202,11 @@ def test_some_injected_faults_are_reported() -> None:
 
 @pytest.mark.slow
 def test_injected_faults_are_reported() -> None:
-    paths = sorted(WRAPPERS.glob("*/*.wrapper.cpp"), key=lambda p: (p.stat().st_size, p))
-    score = run_all(paths, WRAPPER_KINDS, range(3))
-    kernels = run_all(paths, KERNEL_KINDS, range(1))
+    """All wrappers but the two largest, one mutant of every kind (about ten minutes on two idle cores)."""
+    paths = [p for p in sorted(WRAPPERS.glob("*/*.wrapper.cpp")) if p.stat().st_size < 80_000]
+    score = run_all(paths, WRAPPER_KINDS + KERNEL_KINDS, range(1))
     assert len(score.wrappers) >= 30 and {p.parent.name for p in score.wrappers} == {"cpu", "metal", "triton"}
-    assert sum(c["fault"] > 0 for s in (score, kernels) for c in s.counts.values()) >= 12
-    faults = score.total("fault") + kernels.total("fault")
-    reported = score.total("reported") + kernels.total("reported")
-    assert faults >= 300 and reported >= 0.97 * faults, f"{reported} of {faults}"
-    assert not score.false_alarms + kernels.false_alarms
+    assert sum(c["fault"] > 0 for c in score.counts.values()) >= 12
+    faults, reported = score.total("fault"), score.total("reported")
+    assert faults >= 250 and reported >= 0.97 * faults, f"{reported} of {faults}"
+    assert not score.false_alarms
