@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .bounds.corner import extreme
-from .bounds.enumerate import grid
+from .bounds.enumerate import count, grid
 from .bounds.model import Piece
 from .bounds.pieces import pieces
 from .bounds.solve import Component, components
@@ -261,7 +261,7 @@ def _values(c: Component, p: Piece, limit: int) -> Ints | None:
         if lo is None or hi is None or lo.value is None or hi.value is None:
             return None
         spans[v] = range(lo.value, hi.value + 1)
-        points *= len(spans[v])
+        points *= count(spans[v])
     if points > limit:
         return None
     found = grid(c.part, c.guards, spans)

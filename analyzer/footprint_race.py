@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from .bounds.enumerate import grid
+from .bounds.enumerate import count, grid
 from .bounds.model import Piece
 from .bounds.pieces import pieces
 from .bounds.solve import Component, components
@@ -132,7 +132,7 @@ def _enumerated(c: Component, p: Piece) -> _Digit | None:
         if lo is None or hi is None or lo.value is None or hi.value is None:
             return None
         spans[v] = range(lo.value, hi.value + 1)
-        points *= len(spans[v])
+        points *= count(spans[v])
     if points > POINTS:
         return None
     found = grid(c.part, c.guards, spans)
@@ -196,15 +196,15 @@ def _compare(
 def _part(spans: Mapping[str, range]) -> tuple[dict[str, range], bool]:
     """The spans, cut so that they have few points together; and whether nothing was cut."""
     out = dict(spans)
-    most = max((len(s) for s in out.values()), default=0)
+    most = max((count(s) for s in out.values()), default=0)
     whole = True
     while most > 1:
         points = 1
         for s in out.values():
-            points *= max(len(s), 1)
+            points *= max(count(s), 1)
         if points <= POINTS:
             break
         whole = False
-        most = max(len(s) for s in out.values()) // 2
+        most = max(count(s) for s in out.values()) // 2
         out = {n: s[: max(most, 2)] for n, s in out.items()}
     return out, whole

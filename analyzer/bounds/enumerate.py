@@ -20,7 +20,7 @@ def extremes(
 
     False when no point passes; None when there are more than ``limit`` points or a value can't be computed.
     """
-    if prod(len(v) for v in values.values()) > limit:
+    if prod(count(v) for v in values.values()) > limit:
         return None
     found = grid(e, guards, values)
     if found is None:
@@ -38,6 +38,11 @@ def extremes(
         low, high = int(index.argmin()), int(index.argmax())
     shape = tuple(len(v) for v in values.values())
     return _point(low, shape, values), _point(high, shape, values)
+
+
+def count(values: Sequence[int]) -> int:
+    """How many values there are; ``len`` of a range fails beyond 64 bits."""
+    return max(values.stop - values.start, 0) if isinstance(values, range) else len(values)
 
 
 def _point(flat: int, shape: tuple[int, ...], values: Values) -> dict[str, int]:
