@@ -15,8 +15,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from aoti_lint.analyzer.api import Task, check_source
+from aoti_lint.analyzer.api import Task, check_source, read
 from aoti_lint.analyzer.findings import FileReport
+from aoti_lint.analyzer.program import Branch
 from aoti_lint.analyzer.sources import WrapperSource, load
 from aoti_lint.rules.registry import run_rules
 
@@ -57,22 +58,25 @@ class Watching(Memory):
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """``over``: some view is larger than what it is a view of; ``sound``: everything ran."""
+    """``over``: some view is larger than what it is a view of; ``sound``: nothing failed; ``whole``: there is no
+    branch, of which one arm would have been left out."""
 
     kinds: frozenset[str]
     outputs: dict[int, str]
     over: bool
     sound: bool
+    whole: bool
 
 
-def truth(source: WrapperSource, runtime: str) -> Truth:
+def truth(source: WrapperSource, runtime: str, sizes: dict[str, int] | None = None) -> Truth:
     """What running a wrapper shows. Raises NotRun, NotBuilt."""
     memory = Watching(MODELS[runtime].name, MODELS[runtime].copies)
-    run = execute(source, memory, timeout=60)
+    run = execute(source, memory, sizes, timeout=60)
     gone = [why for _, why in run.skipped if why.endswith("is not known")]
     kinds = {*_kinds(run), *(["gone"] if gone else [])}
     sound = len(gone) == len(run.skipped) and not any(r.failed for r in run.ran)
-    return Truth(frozenset(kinds), run.outputs(), bool(memory.over), sound)
+    whole = not any(isinstance(e, Branch) for e in read(source).functions[-1].events)
+    return Truth(frozenset(kinds), run.outputs(), bool(memory.over), sound, whole)
 
 
 def _kinds(run: Execution) -> Iterable[str]:
@@ -142,6 +146,9 @@ def judge(path: Path, m: Mutant, runtime: str, score: Score) -> None:
     assert report.status == "analysed" or "internal error" not in str(report.error), report.error
     score.wrappers.add(path)
     label = f"{path.parent.name}/{path.name.split('.')[0]} {m.kind} {m.note} ({runtime})"
+    allowed = STATED | base_codes(path, runtime) | (VIEW if now.over else set())
+    if not now.kinds and _codes(report) - allowed and (sizes := _witness_sizes(report)):
+        now = truth(m.source, runtime, sizes)  # it may be wrong at these sizes only
     if now.kinds:
         counts["fault"] += 1
         wanted = set().union(*(FITTING[k] for k in now.kinds), VIEW if now.over else ())
@@ -149,12 +156,11 @@ def judge(path: Path, m: Mutant, runtime: str, score: Score) -> None:
         counts["reported"] += bool(wanted & loud)
         if not wanted & loud:
             score.missed.append(f"{label}: {sorted(now.kinds)}, reported {sorted(loud)}")
-    elif not now.sound:
+    elif not now.sound or not now.whole:
         counts["not run"] += 1
     elif now.outputs != clean.outputs:
         counts["value"] += 1
     else:
-        allowed = STATED | base_codes(path, runtime) | (VIEW if now.over else set())
         counts["harmless"] += 1
         if report.status != "analysed" or _codes(report) - allowed:
             counts["alarm"] += 1
@@ -166,6 +172,13 @@ def judge(path: Path, m: Mutant, runtime: str, score: Score) -> None:
 def base_codes(path: Path, runtime: str) -> frozenset[str]:
     """Errors of the unchanged wrapper."""
     return frozenset(_codes(check_source(Task(source_of(path), runtime, {}), run_rules)))
+
+
+def _witness_sizes(report: FileReport) -> dict[str, int]:
+    """Sizes at which the first error with a witness is said to happen."""
+    names = {name for name, _, _ in report.symbols}
+    found = [f.evidence.witness for f in report.findings if f.severity == "error" and f.evidence.witness]
+    return {n: v for n, v in found[0].items() if n in names} if found else {}
 
 
 def _codes(report: FileReport) -> set[str]:
