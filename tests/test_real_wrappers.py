@@ -26,7 +26,8 @@ EXPECTED: dict[str, dict[str, int]] = {
     # 4072 elements and holds 1024, so it is copied packed (AL102); the kernels write the slot's span into that copy
     # (AL202) and the parent never sees it (AL203).  Three convolutions take a channels-last input and weight, the
     # first one a packed copy and a channels-last weight: 3 * 2 + 1.  addmm_out came only later.
-    "c2f_3x3": {"AL102": 4, "AL202": 4, "AL203": 4, "AL401": 7, "AL402": 1},
+    # AL211: the packed copy of a slice of buf1 is made by the CPU right after addmm_out was queued to write buf1
+    "c2f_3x3": {"AL102": 4, "AL202": 4, "AL203": 4, "AL211": 1, "AL401": 7, "AL402": 1},
     # {s,4,6,6}/{576,36,6,1}: four slots of a batch with 16 channels.
     "cat_conv_dim1_dynamic": {"AL102": 4, "AL202": 4, "AL203": 4},
     # Halves along the first dimension are packed; the view at an offset keeps its storage from being freed.
@@ -60,7 +61,8 @@ EXPECTED: dict[str, dict[str, int]] = {
     # Output 2 is permuted: {6,8,4}/{8,1,48}.
     "transposes": {"AL503": 1},
     # Output 2 is transposed: {6,4}/{1,6}.
-    "view_intermediate_outputs": {"AL503": 1},
+    # AL211: two returned slices of buf0 are copied by the CPU right after mps_lib_0 was queued to write it
+    "view_intermediate_outputs": {"AL211": 2, "AL503": 1},
 }
 
 
