@@ -8,7 +8,7 @@ from ..expr import FALSE, Cond, Expr
 from ..program import Var
 from ..ranges import Ranges
 from .corner import outermost
-from .model import Decision, End, IndexRange
+from .model import Decision, End, IndexRange, Piece
 from .pieces import pieces, without_opaque
 from .simplify import tidy_size
 from .sizes import search
@@ -77,13 +77,18 @@ def solutions(
 def _range(solved: tuple[Solved, ...], guard: Cond, sizes: Ranges) -> IndexRange:
     if not solved:
         return _EMPTY
-    always = [s.piece.sizes is sizes for s in solved]
+    always = [_always_runs(s.piece, sizes) for s in solved]
     low = _outermost([s.low for s in solved], always, False, sizes)
     high = _outermost([s.high for s in solved], always, True, sizes)
     exact, reason = low.exact and high.exact, low.reason or high.reason
     if exact and guard.has_opaque():
         exact, reason = False, ON_DATA
     return IndexRange(low.value, high.value, exact, False, None if exact else reason)
+
+
+def _always_runs(p: Piece, sizes: Ranges) -> bool:
+    """Whether no condition on sizes can leave the piece without an iteration."""
+    return p.sizes is sizes and not any(p.box.keys().isdisjoint(g.symbols) for g in p.guards)
 
 
 def _outermost(ends: list[End], always: list[bool], up: bool, sizes: Ranges) -> End:

@@ -63,8 +63,7 @@ class Piece:
     replaced variable is in terms of those that came after it.  ``sizes`` knows what must hold for this
     piece to have any iteration.  ``data`` names the variables that stand for values loaded from memory;
     ``atoms`` are those of them that stand for an operation on loaded values.  ``folded``: several iterations
-    may have become one point.  ``needs`` are expressions over sizes that are all >= 0 where there is an
-    iteration.
+    may have become one point.
     """
 
     index: Expr
@@ -75,4 +74,3 @@ class Piece:
     data: frozenset[str] = frozenset()
     atoms: tuple[tuple[str, Op], ...] = ()
     folded: bool = False
-    needs: tuple[Expr, ...] = ()

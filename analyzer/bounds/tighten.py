@@ -50,7 +50,6 @@ def tighten(p: Piece) -> Piece | None:
             guards=tuple(g.substitute(single) for g in guards),
             steps=(*p.steps, *single.items()),
             sizes=sizes,
-            needs=(*p.needs, *needs, *spans),
         )
         if not changed and not single:
             return _drop_implied(replace(p, box=_bound_by_others(p)))
