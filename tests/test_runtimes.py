@@ -549,7 +549,7 @@ def test_missing_file():
         resolve("nowhere.toml")
 
 
-PAGE = HERE.parent.parent / "docs" / "runtimes.md"
+PAGE = Path(__file__).parent.parent / "docs" / "runtimes.md"
 
 
 def test_the_example_on_the_page_works(tmp_path):
