@@ -58,7 +58,11 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fault, warning or note, with a primary location and its evidence."""
+    """One fault, warning or note, with a primary location and its evidence.
+
+    ``stops``: the load or the run ends here, by an abort or an error; otherwise it goes on, with wrong data if this is
+    an error.
+    """
 
     code: str
     name: str
@@ -77,6 +81,7 @@ class Finding:
     evidence: Evidence = field(default_factory=Evidence)
     help: str = ""
     fingerprint: str = ""
+    stops: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -9,7 +9,7 @@ from ..analyzer.constants import refused
 from ..analyzer.facts import AllocFact, ViewFact
 from ..analyzer.findings import Evidence, Finding
 from . import common
-from .outcomes import effect
+from .outcomes import effect, ends_run
 from .registry import Rule
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def check(analysis: Analysis) -> Iterator[Finding]:
                 fact.event.loc, related=common.origin(fact.source), storage=view.storage.root.name,
                 tensor=view.label, base=view.base, op=fact.event.op,
                 source_nodes=common.source_nodes(analysis, view), evidence=common.layout_evidence(view),
+                stops=ends_run(fact.outcome),
             )  # fmt: skip
     for made in analysis.facts(AllocFact):
         if made.outcome.kind == "reject" and not made.outcome.fact.endswith("dtype"):
@@ -36,12 +37,13 @@ def check(analysis: Analysis) -> Iterator[Finding]:
                 f"{made.outcome.reason}; {effect(made.outcome)}",
                 made.event.loc, storage=t.name, tensor=t.name, op=made.event.op,
                 source_nodes=common.source_nodes(analysis, t), evidence=common.layout_evidence(t),
+                stops=ends_run(made.outcome),
             )  # fmt: skip
     for row, outcome in refused(analysis):
         yield RULE.finding(
             f"{profile} refuses the constant {row.name}: {outcome.reason}; the model does not load",
             row.loc, storage=row.name, tensor=row.name,
-            evidence=Evidence(sizes=row.sizes, strides=row.strides, offset=row.offset),
+            evidence=Evidence(sizes=row.sizes, strides=row.strides, offset=row.offset), stops=True,
         )  # fmt: skip
 
 

@@ -53,6 +53,7 @@ def _op(analysis: Analysis, fact: CallFact, tensor: Tensor, found: Overlap) -> F
             common.layout_evidence(tensor), access="write", min=found.element, max=found.element,
             witness=witness(found.sizes, *_places(found)),
         ),
+        stops=refused is not None and refused.stops,
     )  # fmt: skip
 
 

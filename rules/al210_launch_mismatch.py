@@ -49,7 +49,7 @@ def _empty(analysis: Analysis, fact: LaunchFact) -> Iterator[Finding]:
                 event.loc, related=[Related("the grid is computed here", loc) for n, loc in event.arg_locs if n == "grid"],
                 kernel=event.kernel, launch_line=event.loc.line, source_nodes=event.source_nodes,
                 evidence=Evidence(min=0, max=common.number(grid), witness=sizes),
-                help="The launcher should return when a grid component is 0.",
+                help="The launcher should return when a grid component is 0.", stops=True,
             )  # fmt: skip
             return
 

@@ -35,7 +35,7 @@ def check(analysis: Analysis) -> Iterator[Finding]:
             times = f", called {len(places)} times" if len(places) > 1 else ""
             yield RULE.finding(
                 f"{what}{times}", places[0][0], related=[Related("called here too", p) for p, _ in places[1:6]],
-                op=symbol, source_nodes=places[0][1],
+                op=symbol, source_nodes=places[0][1], stops=True,
             )  # fmt: skip
 
 

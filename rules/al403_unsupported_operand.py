@@ -9,6 +9,7 @@ from ..analyzer.facts import AllocFact
 from ..analyzer.findings import Finding
 from . import common
 from .op_messages import judged
+from .outcomes import effect, ends_run
 from .registry import Rule
 
 if TYPE_CHECKING:
@@ -21,9 +22,10 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         if fact.outcome.kind == "reject" and fact.outcome.fact.endswith("dtype"):
             t = fact.tensor
             yield RULE.finding(
-                f"{analysis.profile.name} cannot allocate {t.name}: {fact.outcome.reason}",
+                f"{analysis.profile.name} cannot allocate {t.name}: {fact.outcome.reason}; {effect(fact.outcome)}",
                 fact.event.loc, storage=t.name, tensor=t.name, op=fact.event.op,
                 source_nodes=common.source_nodes(analysis, t), evidence=common.layout_evidence(t),
+                stops=ends_run(fact.outcome),
             )  # fmt: skip
 
 

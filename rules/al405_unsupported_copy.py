@@ -42,6 +42,7 @@ def _finding(fact: CallFact, dst: Tensor, src: Tensor, refused: Refusal) -> Find
         event.loc, severity=refused.severity, related=[*common.origin(dst), *common.origin(src)],
         storage=dst.storage.root.name, tensor=dst.label, base=dst.base, op=event.op,
         source_nodes=event.source_nodes, evidence=replace(common.layout_evidence(dst), witness=refused.sizes),
+        stops=refused.stops,
     )  # fmt: skip
 
 

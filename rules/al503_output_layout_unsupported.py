@@ -35,7 +35,7 @@ def _finding(analysis: Analysis, fact: OutputFact, tensor: Tensor, refused: Refu
         fact.event.loc, severity=refused.severity, related=common.origin(tensor),
         storage=tensor.storage.root.name, tensor=tensor.label, base=tensor.base,
         source_nodes=common.source_nodes(analysis, tensor),
-        evidence=replace(common.layout_evidence(tensor), witness=refused.sizes),
+        evidence=replace(common.layout_evidence(tensor), witness=refused.sizes), stops=refused.stops,
     )  # fmt: skip
 
 

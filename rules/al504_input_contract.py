@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..analyzer.contracts import Contract, contracts
 from ..analyzer.findings import Evidence, Finding
 from . import common
-from .outcomes import effect
+from .outcomes import effect, ends_run
 from .registry import Rule
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def _finding(analysis: Analysis, found: Contract) -> Finding:
     return RULE.finding(
         message, i.loc, severity="error" if found.refused is not None else "note", storage=i.name, tensor=i.name,
         evidence=Evidence(sizes=common.numbers(sizes), strides=common.numbers(strides)),
+        stops=found.refused is not None and ends_run(found.refused),
     )  # fmt: skip
 
 

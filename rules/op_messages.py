@@ -10,6 +10,7 @@ from ..analyzer.findings import Finding
 from ..analyzer.memory import Tensor
 from ..analyzer.runtimes.model import Judgement
 from . import common
+from .outcomes import effect, ends_run
 
 if TYPE_CHECKING:
     from ..analyzer.analysis import Analysis
@@ -41,11 +42,11 @@ def _finding(analysis: Analysis, rule: Rule, fact: CallFact, verdict: Judgement)
     tensor = operand if isinstance(operand, Tensor) else None
     event = fact.event
     what = f" ({common.named(tensor)})" if tensor else ""
-    effect = {"abort": "; the process ends", "error": "; the call fails"}.get(verdict.effect, "")
+    result = effect(verdict) if verdict.kind == "reject" else "the result is wrong without notice"
     return rule.finding(
-        f"{event.op}: {verdict.reason}{what}{effect}",
+        f"{event.op}: {verdict.reason}{what}; {result}",
         event.loc, related=common.origin(tensor) if tensor else (),
         storage=tensor.storage.root.name if tensor else None, tensor=tensor.label if tensor else None,
         base=tensor.base if tensor else None, op=event.op, source_nodes=event.source_nodes,
-        evidence=common.layout_evidence(tensor) if tensor else None,
+        evidence=common.layout_evidence(tensor) if tensor else None, stops=ends_run(verdict),
     )  # fmt: skip

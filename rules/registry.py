@@ -75,13 +75,14 @@ class Rule:
         op: str | None = None,
         source_nodes: Sequence[str] = (),
         evidence: Evidence | None = None,
+        stops: bool = False,
     ) -> Finding:
         """A finding of this rule; ``severity`` and ``help`` default to the rule's own."""
         draft = Finding(
             code=self.code, name=self.name, severity=severity or self.severity, message=message, loc=loc,
             related=tuple(related), storage=storage, tensor=tensor, base=base, kernel=kernel, parameter=parameter,
             launch_line=launch_line, op=op, source_nodes=tuple(source_nodes), evidence=evidence or Evidence(),
-            help=self.help if help is None else help,
+            help=self.help if help is None else help, stops=stops,
         )  # fmt: skip
         return replace(draft, fingerprint=identity(draft))
 
