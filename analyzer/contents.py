@@ -1,6 +1,6 @@
 """What storages hold over the sequence of events, at concrete sizes.
 
-For every storage an array says which elements have been written.  Reads of elements nobody wrote, reads of
+For every storage, cells say which elements have been written.  Reads of elements nobody wrote, reads of
 packed copies that are older than their parent, and reads of a slot that another tensor has taken over are
 collected.  Where an effect is not known exactly (data-dependent stores, ops that are not known), the storage
 counts as written: nothing is claimed about it.
@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import TYPE_CHECKING, Literal
 
-from .elements import Elements, elements, normal, point_at
+from .cells import Cells, above, those
+from .elements import Box, Elements, elements, normal, point_at
 from .expr import evaluate
 from .facts import AllocFact, CallFact, Fact, LaunchFact, OutputFact, UnmodelledFact, Verdict, ViewFact
 from .memory import Storage, Tensor
@@ -21,12 +23,13 @@ from .program import ITEMSIZE
 from .sizes import sizes_to_try
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from .analysis import Analysis, Body
 
 #: Largest storage whose contents are tracked, elements.
 MAX_ELEMENTS = 1 << 26
+#: Tensors that can be told apart in one storage: their numbers are cells.
+_OWNERS = 255
+_UNWRITTEN, _STALE = those(0), those(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +59,19 @@ class Fault:
 
 @dataclass(slots=True)
 class _State:
-    """Contents of one storage: ``written`` (None: everything counts as written)."""
+    """Contents of one storage.
+
+    ``written``: 1 where something has been written (None: everything counts as written).  ``writer``: the
+    number of the tensor that wrote last, among those that share the storage.  ``stale``: 1 where the parent
+    of a copy was written since; ``origin`` is that copy's view of the parent: sizes, strides, start.
+    """
 
     size: int
-    written: np.ndarray | None
-    writer: np.ndarray | None = None
-    stale: np.ndarray | None = None
-    origin: np.ndarray | None = None
+    written: Cells | None
+    writer: Cells | None = None
+    stale: Cells | None = None
+    origin: tuple[list[int], list[int], int] | None = None
+    owners: list[Fact] = field(default_factory=list)
     partial: list[tuple[LaunchFact, Tensor]] = field(default_factory=list)
     begun: bool = False
 
@@ -101,8 +110,8 @@ class _Simulation:
         for f in body.facts:
             if isinstance(f, (AllocFact, ViewFact)):
                 self._unit(f.tensor.storage, f.tensor.dtype)
+        #: Number of a tensor among those that share its storage, from 1 on.
         self.members: dict[str, int] = {}
-        self.owners: list[Fact] = []
         self.shared = self._shared()
         self.copies: dict[Storage, list[Storage]] = {}
         self.found: list[Fault] = []
@@ -141,12 +150,9 @@ class _Simulation:
         size *= ITEMSIZE.get(s.dtype, 1) // self.unit.get(s, ITEMSIZE.get(s.dtype, 1))
         if size > MAX_ELEMENTS:
             return None
-        import numpy as np
-
-        written = np.zeros(size, dtype=bool) if s.kind == "allocation" else None
-        state = _State(size, written)
+        state = _State(size, Cells(size) if s.kind == "allocation" else None)
         if s in self.shared:
-            state.writer = np.full(size, -1, dtype=np.int16)
+            state.writer = Cells(size)
         self.states[s] = state
         return state
 
@@ -185,13 +191,24 @@ class _Simulation:
         if fact.outcome.kind == "copy":
             self._copy(fact)
         if fact.tensor.member == fact.event.result:
-            self.members[fact.tensor.member] = len(self.owners)
-            self.owners.append(fact)
+            self._own(fact)
+
+    def _own(self, fact: ViewFact) -> None:
+        """A tensor takes a slot of its storage over."""
+        state = self.state(fact.tensor.storage)
+        if state is None or state.writer is None:
+            return
+        if len(state.owners) == _OWNERS:  # no numbers left: who wrote what is forgotten
+            state.writer = Cells(state.size)
+            state.owners.clear()
+            for f in self.body.facts:
+                if isinstance(f, ViewFact) and f.tensor.storage is fact.tensor.storage:
+                    self.members.pop(f.tensor.member, None)
+        state.owners.append(fact)
+        self.members[fact.tensor.member] = len(state.owners)
 
     def _copy(self, fact: ViewFact) -> None:
         """A packed copy holds what the view held when it was made."""
-        import numpy as np
-
         of = fact.tensor.storage.of
         copy, parent = self.state(fact.tensor.storage), None if of is None else self.state(of.storage)
         if of is None or copy is None or parent is None or of.sizes is None or of.meant_strides is None:
@@ -199,23 +216,17 @@ class _Simulation:
         sizes = [self._number(x) or 0 for x in of.sizes]
         strides = [self._number(x) or 0 for x in of.meant_strides]
         start = self._number(of.offset)
-        if start is None or copy.size == 0:
+        unit = ITEMSIZE.get(of.dtype)
+        if start is None or copy.size == 0 or min(strides, default=0) < 0:
             return
-        index = np.zeros(tuple(sizes), dtype=np.int64) + start
-        for axis, (n, s) in enumerate(zip(sizes, strides, strict=True)):
-            shape = [1] * len(sizes)
-            shape[axis] = n
-            index = index + (np.arange(n, dtype=np.int64) * s).reshape(shape)
-        if self.unit.get(of.storage) != ITEMSIZE.get(of.dtype) or self.unit.get(
-            fact.tensor.storage
-        ) != ITEMSIZE.get(of.dtype):
+        if self.unit.get(of.storage) != unit or self.unit.get(fact.tensor.storage) != unit:
             return
-        origin = index.reshape(-1)
-        if origin.size != copy.size or (origin.size and (origin.min() < 0 or origin.max() >= parent.size)):
+        last = start + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
+        if prod(sizes) != copy.size or start < 0 or last >= parent.size:
             return
-        copy.origin = origin
-        copy.written = None if parent.written is None else parent.written[origin]
-        copy.stale = np.zeros(copy.size, dtype=bool)
+        copy.origin = (sizes, strides, start)
+        copy.written = None if parent.written is None else parent.written.gather(*copy.origin)
+        copy.stale = Cells(copy.size)
         self.copies.setdefault(of.storage, []).append(fact.tensor.storage)
 
     def _on_launchfact(self, fact: LaunchFact) -> None:
@@ -256,15 +267,15 @@ class _Simulation:
 
     def _note_partial(self, fact: LaunchFact, t: Tensor, sets: list[Elements]) -> None:
         """Remember a launch that leaves part of the tensor it writes untouched."""
-        import numpy as np
-
         state, whole = self.state(t.storage), self.tensor(t)
         if state is None or state.written is None or whole is None or not whole.fits(state.size):
             return
-        mask = np.zeros(state.size, dtype=bool)
+        if any(e.boxes == whole.boxes for e in sets):
+            return
+        covered = Cells(state.size)
         for e in sets:
-            e.mark(mask)
-        if whole.unset(mask) is not None:
+            covered.set(e, 1)
+        if covered.ends(whole, _UNWRITTEN) is not None:
             state.partial.append((fact, t))
 
     def _read(self, fact: Fact, t: Tensor, touched: Elements | None, v: Verdict | None) -> None:
@@ -273,14 +284,12 @@ class _Simulation:
             return
         certain = v is None or (state.begun and not v.access.used.has_opaque())
         if state.written is not None:
-            self._report("unwritten", fact, t, touched, state.written, state, v, certain)
+            self._report("unwritten", fact, t, touched, state.written, _UNWRITTEN, state, v, certain)
         if state.stale is not None:
-            self._report("stale", fact, t, touched, ~state.stale, state, v, certain)
-        mine = self.members.get(t.member, -1)
+            self._report("stale", fact, t, touched, state.stale, _STALE, state, v, certain)
         if state.writer is not None:
-            theirs = state.writer > mine
-            if theirs.any():
-                self._report("clobbered", fact, t, touched, ~theirs, state, v, certain)
+            later = above(self.members.get(t.member, 0))
+            self._report("clobbered", fact, t, touched, state.writer, later, state, v, certain)
 
     def _report(
         self,
@@ -288,14 +297,15 @@ class _Simulation:
         fact: Fact,
         t: Tensor,
         touched: Elements,
-        good: np.ndarray,
+        cells: Cells,
+        bad: bytes,
         state: _State,
         v: Verdict | None,
         certain: bool,
     ) -> None:
         if (t.storage, kind) in self.said:
             return
-        missing = touched.unset(good)
+        missing = cells.ends(touched, bad)
         if missing is None:
             return
         self.said.add((t.storage, kind))
@@ -309,7 +319,7 @@ class _Simulation:
             witness = point_at(v.index, v.vars, guard, self.env, first - start)
         other = None
         if kind == "clobbered" and state.writer is not None:
-            other = self.owners[int(state.writer[missing[0]])]
+            other = state.owners[state.writer[missing[0]] - 1]
         partial = next((f for f, w in state.partial if self._holds(w, missing[0])), None)
         size = state.size // each
         self.found.append(
@@ -317,14 +327,12 @@ class _Simulation:
         )
 
     def _holds(self, t: Tensor, element: int) -> bool:
-        import numpy as np
-
         state, whole = self.state(t.storage), self.tensor(t)
         if state is None or whole is None or not whole.fits(state.size):
             return False
-        mask = np.ones(state.size, dtype=bool)
-        mask[element] = False
-        return whole.unset(mask) is not None
+        only = Cells(state.size)
+        only.set(Elements([Box(element, ((1, 1),))]), 1)
+        return only.ends(whole, those(1)) is not None
 
     def _write(self, fact: Fact, t: Tensor, touched: Elements) -> None:
         state = self.state(t.storage)
@@ -335,23 +343,21 @@ class _Simulation:
             return
         state.begun = True
         if state.written is not None:
-            touched.mark(state.written)
+            state.written.set(touched, 1)
         if state.stale is not None:
-            touched.mark(state.stale, False)
+            state.stale.set(touched, 0)
         if state.writer is not None:
-            touched.mark(state.writer, self.members.get(t.member, -1))
+            state.writer.set(touched, self.members.get(t.member, 0))
         for copy in self.copies.get(t.storage, ()):
             self._parent_written(copy, touched, state.size)
 
     def _parent_written(self, copy: Storage, touched: Elements, size: int) -> None:
-        import numpy as np
-
         state = self.states.get(copy)
         if state is None or state.stale is None or state.origin is None:
             return
-        mask = np.zeros(size, dtype=bool)
-        touched.mark(mask)
-        state.stale |= mask[state.origin]
+        written = Cells(size)
+        written.set(touched, 1)
+        state.stale.join(written.gather(*state.origin))
 
     def _on_callfact(self, fact: CallFact) -> None:
         name = base_name(fact.event.op)

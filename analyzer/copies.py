@@ -7,7 +7,9 @@ element the view has at row-major position ``p``; the kernel means the element `
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import islice, product
+from math import prod
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .expr import evaluate, evaluate_cond
 from .facts import CallFact, Fact, LaunchFact, OutputFact, Verdict, ViewFact
@@ -16,12 +18,15 @@ from .program import Var
 from .ranges import Ranges
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from .analysis import Analysis, Body
+
+#: Sizes and strides of a view, in elements.
+_Layout: TypeAlias = tuple[list[int], list[int]]
 
 #: Points of an iteration space looked at when a misread is searched for.
 POINTS = 1 << 21
+#: Corners of an iteration space looked at first.
+CORNERS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,42 +70,67 @@ def _layout_symbols(t: Tensor) -> frozenset[str]:
 
 
 def _misread_at(v: Verdict, of: Tensor, env: dict[str, int]) -> Misread | None:
-    import numpy as np
-
     assert v.index is not None and of.sizes is not None and of.meant_strides is not None
-    grid = _grid(v.vars, env)
-    if grid is None:
-        return None
+    extents: dict[str, int] = {}
+    for var in v.vars:
+        if var.extent is None:
+            return None
+        extents[var.name] = max(int(evaluate(var.extent, env)), 0)
+    start = int(evaluate(v.start, env))
+    layout = [int(evaluate(s, env)) for s in of.sizes], [int(evaluate(s, env)) for s in of.meant_strides]
     try:
-        index = np.asarray(evaluate(v.index, grid))
-        inside = np.asarray(evaluate_cond(v.guard, grid))
+        return _at_a_corner(v, layout, start, extents, env) or _anywhere(v, layout, start, extents, env)
     except (ValueError, ZeroDivisionError, KeyError):
         return None  # the guard or the index depends on data
-    start = int(evaluate(v.start, env)) if v.start.symbols else v.start.value or 0
-    index, inside = np.broadcast_arrays(index + start, inside)
-    sizes = [int(evaluate(s, env)) for s in of.sizes]
-    strides = [int(evaluate(s, env)) for s in of.meant_strides]
-    count = int(np.prod(sizes)) if sizes else 1
-    inside = inside & (index >= 0) & (index < count)
-    wrong = inside & (_element(index, sizes, strides) != index)
+
+
+def _at(v: Verdict, layout: _Layout, start: int, point: dict[str, int]) -> Misread | None:
+    assert v.index is not None
+    position = int(evaluate(v.index, point)) + start
+    if not 0 <= position < prod(layout[0]):
+        return None
+    holds = int(_element(position, *layout))
+    return Misread(point, position, holds) if holds != position else None
+
+
+def _at_a_corner(
+    v: Verdict, layout: _Layout, start: int, extents: dict[str, int], env: dict[str, int]
+) -> Misread | None:
+    """Where every variable is 0, 1 or at its last value; most misreads show there."""
+    ends = [sorted({0, min(n - 1, 1), n - 1}) for n in extents.values() if n > 0]
+    if len(ends) < len(extents):
+        return None
+    for values in islice(product(*ends), CORNERS):
+        point = {**env, **dict(zip(extents, values, strict=True))}
+        if evaluate_cond(v.guard, point) and (found := _at(v, layout, start, point)) is not None:
+            return found
+    return None
+
+
+def _anywhere(
+    v: Verdict, layout: _Layout, start: int, extents: dict[str, int], env: dict[str, int]
+) -> Misread | None:
+    import numpy as np
+
+    assert v.index is not None
+    grid = _grid(extents, env)
+    index, inside = np.broadcast_arrays(
+        np.asarray(evaluate(v.index, grid)) + start, np.asarray(evaluate_cond(v.guard, grid))
+    )
+    inside = inside & (index >= 0) & (index < prod(layout[0]))
+    wrong = inside & (_element(index, *layout) != index)
     if not wrong.any():
         return None
     at = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
     point = dict(env)
-    for name, values in grid.items():
-        if name not in env:
-            spread = np.broadcast_to(values, wrong.shape)
-            point[name] = int(spread[at])
-    position = int(evaluate(v.index, point)) + start
-    holds = int(_element(np.asarray(position), sizes, strides))
-    return Misread(point, position, holds) if holds != position else None
+    for name in extents:
+        point[name] = int(np.broadcast_to(grid[name], wrong.shape)[at])
+    return _at(v, layout, start, point)
 
 
-def _element(position: np.ndarray, sizes: list[int], strides: list[int]) -> np.ndarray:
-    """Element of the view's memory that row-major position ``position`` of its copy holds."""
-    import numpy as np
-
-    out = np.zeros_like(position)
+def _element(position: Any, sizes: list[int], strides: list[int]) -> Any:
+    """Element of the view's memory that a row-major position (or array of positions) of its copy holds."""
+    out = position * 0
     for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
         if size > 0:
             out = out + (position % size) * stride
@@ -108,24 +138,19 @@ def _element(position: np.ndarray, sizes: list[int], strides: list[int]) -> np.n
     return out
 
 
-def _grid(vars_: tuple[Var, ...], env: dict[str, int]) -> dict[str, Any] | None:
+def _grid(extents: dict[str, int], env: dict[str, int]) -> dict[str, Any]:
     """Every variable as a broadcastable range; a long one is cut, as any point will do."""
     import numpy as np
 
-    extents: list[int] = []
-    for v in vars_:
-        if v.extent is None:
-            return None
-        extents.append(max(int(evaluate(v.extent, env)), 0))
     budget = POINTS
     grid: dict[str, Any] = dict(env)
-    for axis, (v, n) in enumerate(zip(vars_, extents, strict=True)):
-        rest = int(np.prod([min(m, 64) for m in extents[axis + 1 :]])) if axis + 1 < len(extents) else 1
+    for axis, (name, n) in enumerate(extents.items()):
+        rest = prod(min(m, 64) for m in list(extents.values())[axis + 1 :])
         take = min(n, max(64, budget // max(rest, 1)))
         budget //= max(take, 1)
-        shape = [1] * len(vars_)
+        shape = [1] * len(extents)
         shape[axis] = take
-        grid[v.name] = np.arange(take, dtype=np.int64).reshape(shape)
+        grid[name] = np.arange(take, dtype=np.int64).reshape(shape)
     return grid
 
 

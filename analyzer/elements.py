@@ -65,40 +65,14 @@ class Elements:
             not p.size or (int(p.min()) >= 0 and int(p.max()) < size) for p in self.points
         )
 
-    def mark(self, mask: np.ndarray, value: object = True) -> None:
-        """Set the elements in an array over the storage. The set must fit."""
-        for b in self.boxes:
-            _view(mask, b)[...] = value
-        for p in self.points:
-            mask[p] = value
-
-    def unset(self, mask: np.ndarray) -> tuple[int, int] | None:
-        """First and last element of the set that is False in ``mask``; None when all are True."""
-        import numpy as np
-
-        lows: list[int] = []
-        highs: list[int] = []
-        for b in self.boxes:
-            view = _view(mask, b)
-            if view.all():
-                continue
-            at = np.argwhere(~view)
-            index = b.start + at @ np.array([s for _, s in b.dims], dtype=np.int64)
-            lows.append(int(index.min()))
-            highs.append(int(index.max()))
-        for p in self.points:
-            missing = p[~mask[p]]
-            if missing.size:
-                lows.append(int(missing.min()))
-                highs.append(int(missing.max()))
-        return (min(lows), max(highs)) if lows else None
-
-
-def _view(mask: np.ndarray, b: Box) -> np.ndarray:
-    from numpy.lib.stride_tricks import as_strided
-
-    step = mask.itemsize
-    return as_strided(mask[b.start :], tuple(n for n, _ in b.dims), tuple(s * step for _, s in b.dims))
+    @property
+    def ends(self) -> tuple[int, int]:
+        """First and last element. Raises ValueError when the set is empty."""
+        points = [p for p in self.points if p.size]
+        return (
+            min([b.start for b in self.boxes] + [int(p.min()) for p in points]),
+            max([b.last for b in self.boxes] + [int(p.max()) for p in points]),
+        )
 
 
 def normal(start: int, dims: list[tuple[int, int]]) -> Box | None:
@@ -124,12 +98,6 @@ def normal(start: int, dims: list[tuple[int, int]]) -> Box | None:
         else:
             out.append((n, s))
     return Box(start, tuple(reversed(out)) or ((1, 1),))
-
-
-def strided(sizes: list[int], strides: list[int], offset: int) -> Elements:
-    """The elements of a tensor."""
-    box = normal(offset, list(zip(sizes, strides, strict=True)))
-    return Elements([box] if box is not None else [])
 
 
 def elements(index: Expr, variables: tuple[Var, ...], guard: Cond, env: Mapping[str, int]) -> Elements | None:
