@@ -24,13 +24,14 @@ Path: TypeAlias = "str | PathLike[str]"
 
 def check(
     path_or_paths: Path | Iterable[Path],
-    runtime: str = "auto",
+    runtime: str | Iterable[str] = "auto",
     *,
     sizes: Mapping[str, tuple[int | None, int | None]] | None = None,
     jobs: int | None = 1,
 ) -> Report:
     """Check wrappers, packages or folders; the report has the content of ``--format json``.
 
+    ``runtime`` may be several, or ``all``: then every wrapper is in the report once under each.
     ``sizes`` narrows dynamic sizes: ``{"s77": (8, 8)}``. ``jobs`` None uses every core. Inputs that can't be
     analysed are in the report with ``status`` failed. Raises LookupError for an unknown runtime.
     """
@@ -44,7 +45,7 @@ def check_many(
     paths: Iterable[Path],
     *,
     executor: Executor,
-    runtime: str = "auto",
+    runtime: str | Iterable[str] = "auto",
     sizes: Mapping[str, tuple[int | None, int | None]] | None = None,
 ) -> Report:
     """Check many inputs on any executor: a process pool, or the client of a cluster."""

@@ -28,6 +28,7 @@ from .options import (
     Paths,
     Quiet,
     Runtime,
+    Runtimes,
     Select,
     Shard,
     Size,
@@ -123,7 +124,7 @@ def _app(
 @app.command()
 def check(
     paths: Paths,
-    runtime: Runtime = None,
+    runtime: Runtimes = None,
     format: Formats = None,
     output: OutputFile = None,
     select: Select = None,
@@ -149,7 +150,7 @@ def check(
     from .analyzer.config import parse_shard
 
     settings = _settings(
-        config, runtime=runtime, outputs=format, output=output, select=select, ignore=ignore, fail_on=fail_on,
+        config, runtimes=runtime, outputs=format, output=output, select=select, ignore=ignore, fail_on=fail_on,
         strict=strict, baseline=baseline, sizes=size, jobs=jobs, statistics=statistics, quiet=quiet, verbose=verbose,
         no_color=no_color,
     )  # fmt: skip
@@ -173,7 +174,7 @@ def _analyse(paths: list[str], settings: Settings, shard: tuple[int, int] | None
 
     with Bar(sys.stderr, wanted=not settings.quiet) as progress:
         report = check_paths(
-            paths, run_rules, runtime=settings.runtime, sizes=settings.sizes, jobs=settings.jobs, shard=shard,
+            paths, run_rules, runtime=settings.runtimes, sizes=settings.sizes, jobs=settings.jobs, shard=shard,
             progress=progress,
         )  # fmt: skip
     known = {name for file in report.files for name, _, _ in file.symbols}
@@ -210,7 +211,7 @@ def _terminal() -> tuple[bool, int]:
 @app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
 def run(
     command: Annotated[list[str], typer.Argument(metavar="CMD", hidden=True)],
-    runtime: Runtime = None,
+    runtime: Runtimes = None,
     format: Formats = None,
     output: OutputFile = None,
     fail_on: FailOn = None,
@@ -231,7 +232,7 @@ def run(
     from .analyzer import exporter
 
     settings = _settings(
-        config, runtime=runtime, outputs=format, output=output, fail_on=fail_on, strict=strict, quiet=quiet,
+        config, runtimes=runtime, outputs=format, output=output, fail_on=fail_on, strict=strict, quiet=quiet,
         verbose=verbose,
     )  # fmt: skip
     folder = cache or Path(tempfile.mkdtemp(prefix="aoti-lint-"))
@@ -313,7 +314,7 @@ def graph(
 def report(
     path: OnePath,
     output: OutputFile = None,
-    runtime: Runtime = None,
+    runtime: Runtimes = None,
     size: Size = None,
     select: Select = None,
     ignore: Ignore = None,
@@ -323,7 +324,7 @@ def report(
     from .analyzer.pages import report_page
     from .rules.registry import run_rules
 
-    settings = _settings(config, runtime=runtime, sizes=size, select=select, ignore=ignore)
+    settings = _settings(config, runtimes=runtime, sizes=size, select=select, ignore=ignore)
     text, failures = report_page(path, run_rules, settings)
     _write(text, output)
     raise typer.Exit(_failed(failures))

@@ -43,6 +43,7 @@ Flag: TypeAlias = bool | None
 _LEVELS = "Least severity that makes the exit code 1: error (default), warning, note or never."
 _FORMATS = "text (default), json, sarif, github, gitlab or junit; with =FILE written there. Repeatable."
 _RUNTIME = "Memory model to check against: auto (default), or one that 'aoti-lint runtimes' lists."
+_RUNTIMES = f"{_RUNTIME} Repeatable, or all: which versions take the wrapper, as a table."
 GRAPHS = "text, dot or json; svg or html with the extra 'pictures' installed."
 _SELECT = "Only these codes, prefixes or names: AL2,AL401."
 _BASELINE = "Leave out the findings this file holds."
@@ -50,6 +51,7 @@ _NEW_BASELINE = "Accept today's findings and write them there."
 _CONFIG = "Configuration instead of the nearest aoti-lint.toml or pyproject.toml."
 
 Runtime = Annotated[Text, option("--runtime", metavar="NAME", help=_RUNTIME)]
+Runtimes = Annotated[Texts, option("--runtime", metavar="NAME", help=_RUNTIMES)]
 Size = Annotated[
     Texts, option("--size", metavar="NAME=VALUE", help="Narrow a dynamic size: s77=8 or s77=1..512.")
 ]

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,7 +40,7 @@ class Watched:
 
 
 @contextmanager
-def watch(runtime: str = "auto", fail_on: str = "error") -> Iterator[Watched]:
+def watch(runtime: str | Iterable[str] = "auto", fail_on: str = "error") -> Iterator[Watched]:
     """Lints every wrapper generated in the block; raises :class:`LintError` at its end for what is found.
 
     The block gets a fresh Inductor cache, which stays until the process ends, and longer when something is found.
@@ -49,7 +49,7 @@ def watch(runtime: str = "auto", fail_on: str = "error") -> Iterator[Watched]:
     """
     from .analyzer.config import Settings, override
 
-    settings = override(Settings(), runtime=runtime, fail_on=fail_on)
+    settings = override(Settings(), runtimes=runtime, fail_on=fail_on)
     with fresh_cache() as watched:
         yield watched
     lint(watched, settings)
@@ -89,7 +89,7 @@ def lint(watched: Watched, settings: Settings) -> None:
     from .rules.registry import run_rules
 
     root = str(watched.folder)
-    report = check_paths([root], run_rules, runtime=settings.runtime, sizes=settings.sizes, jobs=1)
+    report = check_paths([root], run_rules, runtime=settings.runtimes, sizes=settings.sizes, jobs=1)
     if all(file.path == root for file in report.files):  # the folder itself: there is no wrapper in it
         return
     policy.select(report, settings)

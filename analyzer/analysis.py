@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 from .bounds import decide
@@ -14,13 +13,14 @@ from .findings import Unknown
 from .memory import Storage, Tensor, start_of
 from .program import Access, Branch, Check, Event, Loop, Param, Program, Unmodelled, Var
 from .ranges import Interval, Ranges
+from .record import field, record
 from .replay import Replay
 from .runtimes.profile import Profile
 
 F = TypeVar("F")
 
 
-@dataclass(slots=True)
+@record
 class Body:
     """The replay of one function. ``loops``: ranges of ``Fact.seq`` that run any number of times."""
 
@@ -31,7 +31,7 @@ class Body:
     verdicts: list[Verdict]
 
 
-@dataclass(slots=True)
+@record
 class Analysis:
     """Everything rules can ask about one program under one profile."""
 
@@ -56,10 +56,16 @@ class Analysis:
             yield from body.verdicts
 
 
-def analyze(program: Program, profile: Profile, sizes: Mapping[str, Interval] | None = None) -> Analysis:
+def analyze(
+    program: Program,
+    profile: Profile,
+    sizes: Mapping[str, Interval] | None = None,
+    decisions: dict[object, Decision] | None = None,
+) -> Analysis:
     """Replay every body under ``profile`` and decide every access.
 
-    ``sizes`` narrows symbols (``{"s77": (8, 8)}``). Raises KeyError for a symbol the program does not have.
+    ``sizes`` narrows symbols (``{"s77": (8, 8)}``). ``decisions`` are what is known from this program, at these sizes,
+    under other profiles. Raises KeyError for a symbol the program does not have.
     """
     fixed, ranges, symbols = _sizes(program, sizes or {})
     bodies = []
@@ -67,7 +73,7 @@ def analyze(program: Program, profile: Profile, sizes: Mapping[str, Interval] | 
         replay = Replay(program, f, profile, ranges, fixed)
         bodies.append(Body(f.name, replay.facts, replay.storages, replay.loops, []))
     analysis = Analysis(program, profile, ranges, symbols, bodies)
-    decisions: dict[object, Decision] = {}
+    decisions = {} if decisions is None else decisions
     for body in bodies:
         for fact in body.facts:
             if isinstance(fact, LaunchFact):
@@ -183,7 +189,8 @@ def _verdict(
 ) -> Verdict:
     dtype = param.dtype or tensor.dtype
     start, capacity = start_of(tensor, dtype), tensor.storage.elements(dtype)
-    key = (fact.event.kernel, n, fact.event.scalars, start, capacity)
+    open_end = tensor.storage.reason if capacity is None else None
+    key = (fact.event.kernel, n, fact.event.scalars, start, capacity, open_end)
     index, vars_, guard = bind(access, env)
     decision = decisions.get(key)
     if decision is None:

@@ -5,29 +5,31 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from .facts import LaunchFact, ViewFact
 from .findings import Counts, FileReport, Finding, Report
 from .ranges import Interval
+from .record import record, replace
 from .sources import Failure, WrapperSource, load
 
 if TYPE_CHECKING:
     from .analysis import Analysis
+    from .bounds.model import Decision
     from .program import Program
+    from .runtimes import Profile
 
 #: Runs the rules over an analysis; handed in, as this package knows no rules.
 Rules = Callable[["Analysis"], list[Finding]]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Task:
-    """One wrapper to check; everything needed travels to another process."""
+    """One wrapper to check, once under each runtime; everything needed travels to another process."""
 
     source: WrapperSource | Failure
-    runtime: str
+    runtimes: tuple[str, ...]
     sizes: Mapping[str, Interval]
 
 
@@ -45,30 +47,52 @@ def analyse(source: WrapperSource, runtime: str, sizes: Mapping[str, Interval]) 
     from .runtimes import resolve
 
     program = read(source)
+    return analyze(program, resolve(runtime, program.device), _known(sizes, program))
+
+
+def _known(sizes: Mapping[str, Interval], program: Program) -> dict[str, Interval]:
+    """Those of the sizes that the program has."""
     known = {s.name for s in program.symbols}
-    return analyze(program, resolve(runtime, program.device), {n: r for n, r in sizes.items() if n in known})
+    return {name: interval for name, interval in sizes.items() if name in known}
 
 
-def check_source(task: Task, rules: Rules) -> FileReport:
-    """The report of one wrapper; whatever goes wrong is its one-line error."""
+def check_source(task: Task, rules: Rules) -> list[FileReport]:
+    """The report of one wrapper under each runtime; whatever goes wrong is a one-line error. It is read once."""
     from .frontend.wrapper import NotAWrapper
+    from .runtimes import resolve_all
 
     source = task.source
     if isinstance(source, Failure):
-        return FileReport(source.path, "failed", source.error)
+        return [FileReport(source.path, "failed", source.error)]
     path = source.wrapper.path
     try:
-        analysis = analyse(source, task.runtime, task.sizes)
-        findings = rules(analysis)
+        program = read(source)
     except NotAWrapper as e:
-        return FileReport(path, "failed", str(e))
-    except LookupError as e:
-        if type(e) is LookupError:
-            raise
-        return _internal(path, e)
+        return [FileReport(path, "failed", str(e))]
     except Exception as e:
-        return _internal(path, e)
-    return _report(source, analysis, findings)
+        return [_internal(path, e)]
+    decisions: dict[object, Decision] = {}
+    return [
+        _check(source, program, profile, task.sizes, rules, decisions)
+        for profile in resolve_all(task.runtimes, program.device)
+    ]
+
+
+def _check(
+    source: WrapperSource,
+    program: Program,
+    profile: Profile,
+    sizes: Mapping[str, Interval],
+    rules: Rules,
+    decisions: dict[object, Decision],
+) -> FileReport:
+    from .analysis import analyze
+
+    try:
+        analysis = analyze(program, profile, _known(sizes, program), decisions)
+        return _report(source, analysis, rules(analysis))
+    except Exception as e:
+        return replace(_internal(source.wrapper.path, e), runtime=profile.name, runtime_date=profile.date)
 
 
 def _internal(path: str, e: Exception) -> FileReport:
@@ -129,18 +153,21 @@ def _lines(source: WrapperSource, findings: Sequence[Finding]) -> dict[tuple[str
 
 
 def tasks(
-    paths: Iterable[str], runtime: str, sizes: Mapping[str, Interval], stdin: TextIO | None = None
+    paths: Iterable[str],
+    runtimes: tuple[str, ...],
+    sizes: Mapping[str, Interval],
+    stdin: TextIO | None = None,
 ) -> Iterator[Task]:
     for path in paths:
         for source in load(path, stdin):
-            yield Task(source, runtime, sizes)
+            yield Task(source, runtimes, sizes)
 
 
 def check_paths(
     paths: Sequence[str],
     rules: Rules,
     *,
-    runtime: str = "auto",
+    runtime: str | Iterable[str] = "auto",
     sizes: Mapping[str, Interval] | None = None,
     jobs: int | None = None,
     shard: tuple[int, int] | None = None,
@@ -150,25 +177,30 @@ def check_paths(
 ) -> Report:
     """Check every wrapper at ``paths``. ``shard`` (I, N) keeps every N-th; ``progress(done, total)``.
 
+    With several runtimes, or ``all``, the report has an entry for each wrapper under each of them.
     Raises LookupError for an unknown runtime.
     """
     from importlib.metadata import version
 
-    todo = list(tasks(paths, runtime, sizes or {}, stdin))
+    runtimes = (runtime,) if isinstance(runtime, str) else tuple(runtime)
+    todo = list(tasks(paths, runtimes, sizes or {}, stdin))
     if shard is not None:
         todo = todo[shard[0] - 1 :: shard[1]]
     work = partial(check_source, rules=rules)
     files: list[FileReport] = []
-    for done, report in enumerate(_run(work, todo, jobs, executor), 1):
-        files.append(report)
+    for done, reports in enumerate(_run(work, todo, jobs, executor), 1):
+        files += reports
         if progress is not None:
             progress(done, len(todo))
     return Report(files, version("aoti-lint"))
 
 
 def _run(
-    work: Callable[[Task], FileReport], todo: Sequence[Task], jobs: int | None, executor: Executor | None
-) -> Iterator[FileReport]:
+    work: Callable[[Task], list[FileReport]],
+    todo: Sequence[Task],
+    jobs: int | None,
+    executor: Executor | None,
+) -> Iterator[list[FileReport]]:
     if executor is not None:
         yield from executor.map(work, todo)
         return

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from .codes import UnknownCode, expand, nearest
+from .record import field, record, replace
 from .report import FORMATS
 
 if sys.version_info >= (3, 11):
@@ -32,7 +32,7 @@ class ConfigError(Exception):
     """Wrong usage or configuration: one sentence for the user, exit code 2."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Output:
     """One report to write: a format's name and the file it goes to (None: standard output)."""
 
@@ -40,7 +40,7 @@ class Output:
     file: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Suppression:
     """One ``[[suppress]]`` entry; ``code`` may be a prefix, the patterns are shell patterns."""
 
@@ -53,11 +53,11 @@ class Suppression:
     line: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Settings:
     """Everything a check is told. ``file`` is the configuration file, None when there is none."""
 
-    runtime: str = "auto"
+    runtimes: tuple[str, ...] = ("auto",)
     outputs: tuple[Output, ...] = ()
     select: frozenset[str] | None = None
     ignore: frozenset[str] = frozenset()
@@ -135,6 +135,14 @@ def parse_runtime(text: str) -> str:
     return text
 
 
+def parse_runtimes(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Profiles by name or file; ``all`` stands for every version that runs a wrapper's device."""
+    from .runtimes import ALL
+
+    listed = [names] if isinstance(names, str) else names
+    return tuple(name if name == ALL else parse_runtime(name) for name in listed)
+
+
 def parse_fail_on(text: str) -> FailOn:
     for known in FAIL_ON:
         if text == known:
@@ -151,7 +159,7 @@ def override(settings: Settings, **options: Any) -> Settings:
     given = {k: v for k, v in options.items() if v is not None}
     output = given.pop("output", None)
     read: dict[str, Callable[[Any], Any]] = {
-        "runtime": parse_runtime,
+        "runtimes": parse_runtimes,
         "select": parse_codes,
         "ignore": parse_codes,
         "fail_on": parse_fail_on,
@@ -237,8 +245,10 @@ def _strings(value: Any) -> list[str]:
 
 
 def _runtime(value: Any, settings: Settings) -> dict[str, Any]:
-    name: str = _expect(value, str, "a runtime's name")
-    return {"runtime": parse_runtime(str(settings.root / name) if name.endswith(".toml") else name)}
+    names = _strings(value)
+    if not names:
+        raise ConfigError("expected a runtime's name or several")
+    return {"runtimes": parse_runtimes(str(settings.root / n) if n.endswith(".toml") else n for n in names)}
 
 
 def _flag(name: str) -> Reader:

@@ -68,7 +68,7 @@ def write(folder: Path, text: str, name: str = "aoti-lint.toml") -> Path:
 
 def test_every_key(tmp_path: Path) -> None:
     got = load(write(tmp_path, FULL))
-    assert got.runtime == "executorch-metal@2026-08"
+    assert got.runtimes == ("executorch-metal@2026-08",)
     assert got.outputs == (Output("text"), Output("sarif", tmp_path / "out/lint.sarif"))
     assert got.wants("AL101") and got.wants("AL401") and not got.wants("AL402")
     assert not got.wants("AL102") and not got.wants("AL104")

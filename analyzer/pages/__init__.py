@@ -14,7 +14,7 @@ from ..findings import Report
 from ..ranges import Interval
 from ..sources import Failure, WrapperSource, load
 from .markup import tag
-from .memory_map import maps
+from .memory_map import Map, maps
 from .page import Subject, document, render
 
 if TYPE_CHECKING:
@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 def report_page(path: str, rules: Rules, settings: Settings) -> tuple[str, list[Failure]]:
     """The page about every wrapper at ``path`` without what the project accepts, and what could not be read."""
-    subjects = [_subject(Task(source, settings.runtime, settings.sizes), rules) for source in load(path)]
+    subjects = [
+        subject
+        for source in load(path)
+        for subject in _subjects(Task(source, settings.runtimes, settings.sizes), rules)
+    ]
     report = Report([s.file for s in subjects], version("aoti-lint"))
     policy.select(report, settings)
     notes = suppress.accept(report, settings, None, complete=False)
@@ -53,15 +57,19 @@ def graph_text(
     return text, [a for a in found if isinstance(a, Failure)]
 
 
-def _subject(task: Task, rules: Rules) -> Subject:
-    analysed: list[Analysis] = []
+def _subjects(task: Task, rules: Rules) -> list[Subject]:
+    """A wrapper under each runtime."""
+    drawn: dict[str, list[Map]] = {}
 
-    def keeping(analysis: Analysis) -> list[Finding]:
-        analysed.append(analysis)
+    def drawing_too(analysis: Analysis) -> list[Finding]:
+        drawn[analysis.profile.name] = maps(analysis)
         return rules(analysis)
 
-    file = check_source(task, keeping)
-    if file.status == "failed" or not isinstance(task.source, WrapperSource):
-        return Subject(file)
+    files = check_source(task, drawing_too)
+    if not isinstance(task.source, WrapperSource):
+        return [Subject(file) for file in files]
     texts = {t.path: (t.text, t.first_line) for t in (task.source.wrapper, *task.source.kernels)}
-    return Subject(file, maps(analysed[0]), texts)
+    return [
+        Subject(file) if file.status == "failed" else Subject(file, drawn[file.runtime], texts)
+        for file in files
+    ]

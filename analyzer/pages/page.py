@@ -6,16 +6,18 @@ import base64
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.resources import files
 
 from ..codes import CODES
+from ..compare import compared, rows
 from ..findings import SEVERITIES, FileReport, Finding, Report
+from ..record import field, record
 from ..report import plural
 from .bars import table
 from .excerpts import Excerpts
 from .markup import Markup, join, tag
 from .memory_map import Map
+from .verdicts import verdicts
 
 #: Rows of storages without findings that a page shows in all.
 ROWS = 4000
@@ -23,7 +25,7 @@ ROWS = 4000
 FULL = 400
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Subject:
     """One wrapper: its report, the maps of its storages, and its texts by path with their first line's number."""
 
@@ -35,14 +37,17 @@ class Subject:
 def render(report: Report, subjects: Sequence[Subject], notes: Sequence[str]) -> str:
     """The whole document; it loads nothing."""
     found = Counter(f.code for file in report.files for f in file.findings)
-    title = "aoti-lint: " + ", ".join(s.file.path for s in subjects[:3]) + ("…" if len(subjects) > 3 else "")
+    paths = list(dict.fromkeys(s.file.path for s in subjects))
+    title = "aoti-lint: " + ", ".join(paths[:3]) + ("…" if len(paths) > 3 else "")
     room = ROWS
     bodies = []
     numbers = _Numbers()
-    for subject in subjects:
-        body, room = _subject(subject, numbers, room)
+    addresses = [f"w{n}" for n in range(1, len(subjects) + 1)]
+    for subject, address in zip(subjects, addresses, strict=True):
+        body, room = _subject(subject, address, numbers, room)
         bodies.append(body)
-    main = tag("main", _filter(found) if found else None, *bodies, id="top")
+    several = verdicts(rows(report), addresses) if compared(report) else None
+    main = tag("main", several, _filter(found) if found else None, *bodies, id="top")
     foot = tag("footer", tag("p", f"aoti-lint {report.version}. ", "; ".join(notes)))
     return document(title, tag("header", tag("h1", "Memory report"), _summary(report)), main, foot)
 
@@ -86,7 +91,8 @@ def _summary(report: Report) -> Markup:
             join(tag("span", plural(n, s), class_=f"pill {s if n else 'none'}"), " ")
             for s, n in counts.items()
         ),
-        f"in {plural(len(report.files), 'file')}. {plural(total['total'], 'access')}: {total['proved']:,} proved, "
+        f"in {plural(len({f.path for f in report.files}), 'file')}"
+        f"{', counted under each runtime' if compared(report) else ''}. {plural(total['total'], 'access')}: {total['proved']:,} proved, "
         f"{total['fault']:,} fault, {total['unknown']:,} unknown.",
         tag("strong", f" {plural(failed, 'file')} could not be analysed.") if failed else None,
     )
@@ -114,12 +120,16 @@ def _filter(found: Mapping[str, int]) -> Markup:
     )  # fmt: skip
 
 
-def _subject(subject: Subject, numbers: _Numbers, room: int) -> tuple[Markup, int]:
+def _subject(subject: Subject, place: str, numbers: _Numbers, room: int) -> tuple[Markup, int]:
     file = subject.file
     heading = tag("h2", file.path)
     if file.status == "failed":
         return tag(
-            "section", heading, tag("p", tag("strong", f"Not analysed: {file.error}")), class_="file"
+            "section",
+            heading,
+            tag("p", tag("strong", f"Not analysed: {file.error}")),
+            class_="file",
+            id=place,
         ), room
     numbers.files += 1
     excerpts = Excerpts(subject.texts, f"l{numbers.files}", file.path)
@@ -149,7 +159,7 @@ def _subject(subject: Subject, numbers: _Numbers, room: int) -> tuple[Markup, in
         "section", heading, tag("p", "; ".join(x for x in facts if x), class_="quiet"),
         tag("h3", plural(len(articles), "finding")), *articles, _unknowns(file),
         tag("h3", plural(len(subject.maps), "storage")), _legend() if subject.maps else None, *parts,
-        class_="file",
+        class_="file", id=place,
     ), room  # fmt: skip
 
 

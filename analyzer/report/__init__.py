@@ -8,8 +8,9 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+
+from ..record import field, record
 
 if TYPE_CHECKING:
     from ..findings import Report, Severity
@@ -40,7 +41,7 @@ class RuleText(Protocol):
     def good(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Context:
     """How to render: what the terminal can do, what was asked for, and what is known beside the report.
 
@@ -61,6 +62,10 @@ class Context:
 
 def render(format: str, report: Report, context: Context) -> str:
     """The report in one of :data:`FORMATS`, ending in a line break."""
+    if format in ("sarif", "github", "gitlab", "junit"):
+        from ..compare import merged
+
+        report = merged(report)
     text: str = importlib.import_module(f"{__package__}.{format}").render(report, context)
     return text
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 
+from ..compare import compared, rows
 from ..findings import Report
 from . import Context
 
 
 def render(report: Report, context: Context) -> str:
-    return json.dumps(report.to_json(), indent=1) + "\n"
+    data = report.to_json()
+    if compared(report):
+        data["runtimes"] = [row.to_json() for row in rows(report)]
+    return json.dumps(data, indent=1) + "\n"

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from ..codes import CODES
+from ..compare import compared, merged
 from ..findings import SEVERITIES, FileReport, Finding, Report, Severity
 from ..program import Loc
 from . import Context, plural, shown
+from .compared import tables
 from .excerpt import Excerpt, excerpt
 
 #: Pieces of one line: (text, rich style).
@@ -29,13 +31,18 @@ def render(report: Report, context: Context) -> str:
     if report.files and all(file.status == "failed" for file in report.files):
         # Nothing was looked at, so there is nothing to sum up: a line for each input says why.
         return _paint([line for file in report.files for line in _brief(file, context)], context)
-    for file in report.files:
+    several = compared(report)
+    if several and context.quiet:
+        report = merged(report)
+    elif several:
+        lines += [[(line, "")] for line in tables(report, context).splitlines()] + [[]]
+    for file in report.files if not several or context.quiet or context.verbose else ():
         lines += (
             _brief(file, context) if context.quiet else _file(file, context, alone=len(report.files) == 1)
         )
     if context.statistics:
         lines += _statistics(report)
-    lines += _summary(report, context)
+    lines += _summary(report, context) if not several else _advice(context)
     return _paint(lines, context)
 
 
@@ -233,6 +240,14 @@ def _place(loc: Loc, context: Context) -> str:
 def _excerpt(loc: Loc, file: FileReport, width: int) -> Excerpt | None:
     line = file.lines.get((loc.path, loc.line))
     return None if line is None else excerpt(line, loc, max(width, 20))
+
+
+def _advice(context: Context) -> list[Line]:
+    """What follows the table of several runtimes."""
+    advice = "check under one --runtime to see its findings, or under all with --verbose"
+    return [[(advice, "dim")]] * (not (context.quiet or context.verbose)) + [
+        [(note, "dim")] for note in context.notes
+    ]
 
 
 # -- the end ----------------------------------------------------------------------------------------

@@ -1,11 +1,12 @@
 """Runtime profiles: dated data on what a runtime does with what a wrapper asks."""
 
-from .catalog import all_profiles, families, find, resolve, versions
+from .catalog import ALL, all_profiles, families, find, resolve, resolve_all, versions
 from .model import Judgement, Layout
 from .ops import OpPolicy
 from .profile import AllocOutcome, Outcome, Profile, ViewOutcome
 
 __all__ = [
+    "ALL",
     "AllocOutcome",
     "Judgement",
     "Layout",
@@ -17,5 +18,6 @@ __all__ = [
     "families",
     "find",
     "resolve",
+    "resolve_all",
     "versions",
 ]

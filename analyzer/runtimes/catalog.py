@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ..record import record
 from .build import build_profile
 from .profile import Profile
 from .table import merge, read_toml
 
 _HERE = Path(__file__).parent
 _AUTO = {"mps": "executorch-metal"}
+#: What stands for every version of every runtime, where several are taken.
+ALL = "all"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Version:
     """A built-in profile: ``id`` follows the @, ``date`` is when it came into force."""
 
@@ -35,21 +38,32 @@ class Version:
         return self.date != "proposed"
 
 
+@record(frozen=True)
+class _Family:
+    """``newest`` is the id of the newest released version; versions are oldest first; no ``devices`` means all."""
+
+    newest: str
+    versions: tuple[Version, ...]
+    devices: tuple[str, ...]
+
+    def runs(self, device: str) -> bool:
+        return not self.devices or device in self.devices
+
+
 @lru_cache(maxsize=1)
-def _families() -> dict[str, tuple[str, tuple[Version, ...]]]:
-    """Family -> (id of the newest released version, versions, oldest first)."""
+def _families() -> dict[str, _Family]:
     out = {}
     for family, entry in read_toml(_HERE / "versions.toml").items():
         versions = (
             Version(family, v["id"], v["date"], tuple(v.get("aliases", ()))) for v in entry["versions"]
         )
-        out[family] = (entry["newest"], tuple(versions))
+        out[family] = _Family(entry["newest"], tuple(versions), tuple(entry.get("devices", ())))
     return out
 
 
 def versions(family: str) -> tuple[Version, ...]:
     """The versions of a family, oldest first. Raises KeyError."""
-    return _families()[family][1]
+    return _families()[family].versions
 
 
 def families() -> tuple[str, ...]:
@@ -70,12 +84,25 @@ def resolve(name: str, device: str = "cpu") -> Profile:
     return _load(find(name).name)
 
 
+def resolve_all(names: Iterable[str], device: str) -> tuple[Profile, ...]:
+    """The profiles that ``names`` mean, each once; ``all``: every version that runs wrappers of the device.
+
+    Raises as :func:`resolve` does.
+    """
+    found: dict[str, Profile] = {}
+    for name in names:
+        every = [v.name for f in _families().values() if f.runs(device) for v in f.versions]
+        for profile in (resolve(n, device) for n in (every if name == ALL else [name])):
+            found.setdefault(profile.name, profile)
+    return tuple(found.values())
+
+
 def find(name: str) -> Version:
     """The built-in version ``name`` means. Raises LookupError."""
     family, _, wanted = name.partition("@")
     known = _families()
     if family in known and not wanted:
-        wanted = known[family][0]
+        wanted = known[family].newest
     for version in (v for f in known for v in versions(f)):
         names = {version.id, *version.aliases}
         if version.family == family and wanted in names:
