@@ -7,16 +7,16 @@ are cloned by the wrapper when they are not.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from .expr import Expr, evaluate, mod
 from .facts import LaunchFact, ViewFact
 from .memory import Tensor
 from .ranges import Ranges
+from .record import record
 from .regions import itemsize
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Misaligned:
     """``tensor`` starts ``byte`` bytes into its storage, which is no multiple of ``needed`` at ``sizes``.
 

@@ -6,7 +6,6 @@ An enumeration may be cut: pairs that are found are real, pairs that are not fou
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from .bounds.enumerate import grid
 from .expr import Cond, Expr, const
 from .program import Var
+from .record import record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +29,7 @@ PAIRS = 64
 SAFE = 1 << 62
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Points:
     """Iterations of one access: the element each reaches, and what its variables (``at``) are there."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .expr import const
 from .program import Constant
+from .record import record
 from .regions import itemsize
 from .runtimes.profile import AllocOutcome
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .analysis import Analysis
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Shortage:
     """Elements ``first`` to ``last`` of its storage are needed, ``available`` are there."""
 

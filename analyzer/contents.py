@@ -9,7 +9,6 @@ counts as written: nothing is claimed about it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Literal
 
@@ -20,6 +19,7 @@ from .facts import AllocFact, CallFact, Fact, LaunchFact, OutputFact, Unmodelled
 from .memory import Storage, Tensor
 from .ops import base_name, writes
 from .program import ITEMSIZE
+from .record import field, record, replace
 from .sizes import sizes_to_try
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _OWNERS = 255
 _UNWRITTEN, _STALE = those(0), those(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Fault:
     """A use of elements that do not hold what the program means.
 
@@ -57,7 +57,7 @@ class Fault:
     certain: bool = True
 
 
-@dataclass(slots=True)
+@record
 class _State:
     """Contents of one storage.
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .facts import CallFact, Fact, LaunchFact, ViewFact
 from .memory import Tensor
 from .program import Input
+from .record import record
 from .runtimes.profile import Outcome
 
 if TYPE_CHECKING:
     from .analysis import Analysis, Body
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Contract:
     """``input`` is assumed to be laid out as ``tensor``.
 

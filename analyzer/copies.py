@@ -6,7 +6,6 @@ element the view has at row-major position ``p``; the kernel means the element `
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice, product
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,6 +15,7 @@ from .facts import CallFact, Fact, LaunchFact, OutputFact, Verdict, ViewFact
 from .memory import Storage, Tensor
 from .program import Var
 from .ranges import Ranges
+from .record import record
 
 if TYPE_CHECKING:
     from .analysis import Analysis, Body
@@ -29,7 +29,7 @@ POINTS = 1 << 21
 CORNERS = 256
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Misread:
     """An iteration at which a kernel reads another element than it means.
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from .facts import LaunchFact
 from .memory import Tensor
 from .program import Param
+from .record import record
 from .regions import itemsize
 
 #: Types that hold the same bytes under several names: masks, quantised weights, scratch memory.
 _ONE_BYTE = frozenset(("bool", "uint8", "int8"))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Mismatch:
     """``param`` points to elements of ``pointer_bytes``, those of ``tensor`` have ``tensor_bytes``."""
 

@@ -7,13 +7,13 @@ iterations, and of enumerated points otherwise.  Everything is in elements of th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .bounds.pieces import pieces
 from .expr import Cond, Expr, const, evaluate, evaluate_cond
 from .program import Var
 from .ranges import Ranges
+from .record import field, record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 POINTS = 1 << 23
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Box:
     """Elements ``start + sum(k_i * stride_i)`` for ``0 <= k_i < count_i``; strides are positive."""
 
@@ -34,7 +34,7 @@ class Box:
         return self.start + sum((n - 1) * s for n, s in self.dims)
 
 
-@dataclass(slots=True)
+@record
 class Elements:
     """A set of element indices."""
 

@@ -6,12 +6,12 @@ import ast
 import os
 import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from .config import ConfigError
 from .findings import Related, Report
 from .program import Loc
+from .record import replace
 
 #: Calls that make Inductor generate a wrapper, by their last name.
 _EXPORTS = ("aoti_compile_and_package", "aot_compile", "aot_export", "compile")

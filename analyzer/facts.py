@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from .bounds.model import Decision
@@ -23,10 +22,11 @@ from .program import (
     Var,
     View,
 )
+from .record import record
 from .runtimes.profile import AllocOutcome, Outcome, ViewOutcome
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class AllocFact:
     """An allocation and what the runtime made of it."""
 
@@ -36,7 +36,7 @@ class AllocFact:
     tensor: Tensor
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class ViewFact:
     """A view: ``source`` the tensor it was taken from, ``tensor`` what the runtime gave."""
 
@@ -47,7 +47,7 @@ class ViewFact:
     tensor: Tensor
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class LaunchFact:
     """A launch with every pointer parameter bound. ``scalars`` binds scalars and the grid."""
 
@@ -58,7 +58,7 @@ class LaunchFact:
     scalars: dict[str, Expr]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class CallFact:
     """An extern op: ``tensors`` are the tensor operands by argument position (lists flattened in ``operands``)."""
 
@@ -69,7 +69,7 @@ class CallFact:
     results: tuple[Tensor | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class AssertFact:
     """What the wrapper states about a tensor; sizes that are fixed are put into ``event``."""
 
@@ -78,7 +78,7 @@ class AssertFact:
     tensor: Tensor
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class OutputFact:
     """An output: ``tensor`` is None when an earlier output is repeated."""
 
@@ -88,7 +88,7 @@ class OutputFact:
     outcome: Outcome | None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class StateFact:
     """A handle used in a state in which it holds nothing. ``since`` is where it got into it."""
 
@@ -101,14 +101,14 @@ class StateFact:
     tensor: Tensor | None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class UnmodelledFact:
     seq: int
     event: Unmodelled
     tensors: tuple[Tensor, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class ResetFact:
     """A storage may be freed here: the handle ``name`` let go of ``tensor``."""
 
@@ -118,7 +118,7 @@ class ResetFact:
     loc: Loc
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class MoveFact:
     """``tensor`` is from here on bound to another handle."""
 
@@ -130,7 +130,7 @@ class MoveFact:
 Fact: TypeAlias = "AllocFact | ViewFact | MoveFact | LaunchFact | CallFact | AssertFact | OutputFact | StateFact | UnmodelledFact | ResetFact"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Verdict:
     """One access of one launch, bound and decided.
 

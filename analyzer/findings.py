@@ -6,17 +6,17 @@ Formatters read these and nothing else.  ``to_json`` of :class:`Report` is schem
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from .program import Loc
+from .record import field, record
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 #: Most severe first.
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Related:
     """Another place that belongs to a finding: the allocation, the kernel line, the launch."""
 
@@ -24,7 +24,7 @@ class Related:
     loc: Loc
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Evidence:
     """The numbers of a finding, relative to the start of the storage the runtime gives the access.
 
@@ -56,7 +56,7 @@ class Evidence:
         return out
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Finding:
     """One fault, warning or note, with a primary location and its evidence.
 
@@ -102,7 +102,7 @@ def loc_json(loc: Loc) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Unknown:
     """Something that could not be decided, and why. Never a fault, never counted as proved."""
 
@@ -112,7 +112,7 @@ class Unknown:
     path: str = ""
 
 
-@dataclass(slots=True)
+@record
 class Counts:
     """Verdict counts of a file."""
 
@@ -140,7 +140,7 @@ class Counts:
         }  # fmt: skip
 
 
-@dataclass(slots=True)
+@record
 class FileReport:
     """The result for one wrapper. ``status`` failed: ``error`` is the one-line reason, nothing was proved."""
 
@@ -171,7 +171,7 @@ class FileReport:
         }  # fmt: skip
 
 
-@dataclass(slots=True)
+@record
 class Report:
     """The result of a run over any number of files."""
 

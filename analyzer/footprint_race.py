@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from .bounds.enumerate import count, grid
 from .bounds.model import Piece
@@ -12,12 +11,13 @@ from .bounds.solve import Component, components
 from .expr import Cond, Expr, const, evaluate
 from .program import Var
 from .ranges import Ranges
+from .record import record, replace
 
 #: Iterations that are compared with each other.
 POINTS = 1 << 18
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Collision:
     """Two iterations, as values of the iteration variables and of the sizes, that reach element ``index``."""
 
@@ -58,7 +58,7 @@ def injective(
 # -- proof
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class _Digit:
     """Different values of a component are at least ``step`` apart, and at most ``reach``."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING, Literal
 
@@ -12,12 +11,13 @@ from .meetings import Meeting, disjoint, meet
 from .memory import Storage
 from .races import launches
 from .ranges import Ranges
+from .record import record
 
 if TYPE_CHECKING:
     from .analysis import Analysis
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Hazard:
     """``use`` (a load, or another store) and ``write`` through two parameters of one launch.
 

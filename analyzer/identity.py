@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 
 from .findings import Finding, fingerprint
+from .record import replace
 
 
 def identity(finding: Finding) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from .bounds import index_range
 from .facts import Verdict
 from .ranges import Ranges
+from .record import replace
 
 _INTEGERS = frozenset(
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)

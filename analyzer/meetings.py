@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from .bounds import index_range
@@ -20,6 +19,7 @@ from .facts import Verdict
 from .footprint_race import injective
 from .program import ITEMSIZE, Var
 from .ranges import Ranges
+from .record import record
 from .sizes import sizes_to_try
 
 #: Index in the storage, variables, and guard.
@@ -28,7 +28,7 @@ Accessed: TypeAlias = "tuple[Expr, tuple[Var, ...], Cond]"
 _REDUCTION = re.compile(r"r\d+_index\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Meeting:
     """Iteration ``first`` of one access and ``second`` of another reach ``element`` of the storage.
 

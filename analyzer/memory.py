@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from .expr import ZERO, Expr
 from .program import ITEMSIZE, Loc
+from .record import record
 from .runtimes.model import Layout
 
 StorageKind: TypeAlias = Literal["allocation", "input", "constant", "result", "copy", "joined", "unknown"]
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False)
 class Storage:
     """A block of memory. ``capacity`` in elements of ``dtype``; None when it is not known, with ``reason``.
 
@@ -42,12 +42,13 @@ class Storage:
         return self.of.storage.root if self.of is not None else self
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Tensor:
     """A tensor bound to a handle: ``offset`` in elements of ``dtype`` from the start of its storage.
 
     ``base`` is the handle a view was taken from, ``loc`` where this tensor was made.  ``strides`` are those
-    the runtime carries; ``meant_strides`` those the wrapper wrote (kernels use them).
+    the runtime carries; ``meant_strides`` those the wrapper wrote (kernels use them).  ``gathered``: as in
+    :class:`~.runtimes.model.Layout`.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Tensor:
     second_buffer: bool = False
     #: The pool member or reused buffer this tensor belongs to: the view that took the memory over.
     member: str = ""
+    gathered: bool = False
 
     @property
     def label(self) -> str | None:
@@ -82,10 +84,11 @@ class Tensor:
             self.dtype,
             self.storage.device,
             copied=self.storage.kind == "copy",
+            gathered=self.gathered,
         )
 
 
-@dataclass(slots=True)
+@record
 class Slot:
     """State of one handle variable. ``at`` is where it got into this state."""
 

@@ -8,20 +8,20 @@ the CPU makes may not wait for the work that is queued.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .expr import Expr
 from .facts import CallFact, Fact, LaunchFact, Verdict, ViewFact
 from .memory import Storage, Tensor
 from .ops import writes
+from .record import field, record
 from .regions import Region, apart, itemsize, region
 
 if TYPE_CHECKING:
     from .analysis import Analysis, Body
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Touch:
     """A read or write of one tensor; ``where`` the bytes, None when they are not known. A view reads when the
     runtime copies it."""
@@ -32,7 +32,7 @@ class Touch:
     parameter: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Unordered:
     """``reader`` reads what ``writers`` may not have written yet: through another buffer object, or (``copied``) on
     the CPU."""
@@ -72,7 +72,7 @@ def _address(tensor: Tensor) -> tuple[Storage, Expr]:
     return tensor.storage, tensor.offset * itemsize(tensor.dtype)
 
 
-@dataclass(slots=True)
+@record
 class _State:
     """``pending``: writes that nothing has waited for. ``known``: addresses inside a storage that have a buffer
     object, so that a copy from there waits."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .clashes import clashes, points
@@ -14,6 +13,7 @@ from .memory import Tensor
 from .ops import base_name, writes
 from .races import Race, launches, rivals
 from .ranges import Ranges
+from .record import record
 from .runtimes.predicates import self_overlapping
 from .sizes import sizes_to_try
 from .views import dims
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _UNIFORM = ("fill_", "zero_")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Overlap:
     """Places ``first`` and ``second`` of a tensor (an index for each dimension) are both ``element`` of its storage.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from .codes import CODES
 from .config import Settings
 from .findings import SEVERITIES, FileReport, Finding, Report, Severity, fingerprint
 from .identity import number, unnumbered
 from .program import Loc
+from .record import replace
 
 #: Codes that say what the analysis could not do; errors under ``--strict``.
 UNDECIDED = frozenset({"AL901", "AL902", "AL903", "AL904"})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .bounds import decide
 from .bounds.model import Decision
 from .expr import TRUE, Expr, const, sym
@@ -11,12 +9,13 @@ from .facts import ViewFact
 from .memory import scaled
 from .program import Var
 from .ranges import Ranges
+from .record import record
 from .regions import itemsize
 from .rows import plain
 from .views import dims
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Member:
     """Bytes ``first`` to ``last`` of a pool of ``capacity`` bytes; texts where they depend on sizes."""
 

@@ -7,10 +7,10 @@ variables, and kernel scalars that a launch binds.  Nothing here knows C++, Meta
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from .expr import TRUE, Cond, Expr
+from .record import field, record
 
 #: Bytes per element of every dtype a wrapper can name.
 ITEMSIZE: dict[str, int] = {
@@ -22,7 +22,7 @@ ITEMSIZE: dict[str, int] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Loc:
     """A place in the user's file. Lines and columns are 1-based; ``end_*`` 0 when unknown."""
 
@@ -33,7 +33,7 @@ class Loc:
     end_column: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Symbol:
     """A dynamic size and the range the wrapper's own checks admit (``hi`` None: unbounded)."""
 
@@ -49,7 +49,7 @@ class Symbol:
 VarKind: TypeAlias = Literal["grid", "parallel", "loop", "lane", "data"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Var:
     """An iteration variable running over ``0 .. extent-1`` in steps of one.
 
@@ -69,7 +69,7 @@ class Var:
     loop: int = field(default=0, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Access:
     """One load, store or atomic of a kernel: ``param[index]`` for all ``vars`` where ``guard`` holds.
 
@@ -98,7 +98,7 @@ class Access:
     narrow: tuple[tuple[str, bool], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Param:
     """A kernel parameter. ``dtype`` of pointers is the element type; ``readonly`` a const/constant pointer."""
 
@@ -109,7 +109,7 @@ class Param:
     restrict: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Kernel:
     """A kernel: parameters and every access it makes, in program order.
 
@@ -134,7 +134,7 @@ class Kernel:
 # -- wrapper events -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Tensor:
     """An operand: the name of a handle. Views written inside a call get an own :class:`View` event
     and a name starting with ``%``."""
@@ -146,7 +146,7 @@ class Tensor:
 Arg: TypeAlias = "Tensor | Expr | str | tuple[Arg, ...] | None"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Alloc:
     """``empty_strided``: a fresh storage. ``op`` is the C symbol called."""
 
@@ -162,7 +162,7 @@ class Alloc:
 ViewHow: TypeAlias = Literal["reinterpret", "as_strided", "alias", "dtype", "pool", "arrayref"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class View:
     """A view of ``base``.
 
@@ -183,7 +183,7 @@ class View:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Move:
     """``auto result = std::move(source)``: the binding moves, ``source`` is empty after it."""
 
@@ -192,7 +192,7 @@ class Move:
     loc: Loc
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Own:
     """``RAIIAtenTensorHandle result(handle)``: ``result`` takes ownership of a raw handle."""
 
@@ -201,7 +201,7 @@ class Own:
     loc: Loc
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Reset:
     """``name.reset()``, or the end of a scope (``implicit``)."""
 
@@ -210,7 +210,7 @@ class Reset:
     implicit: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Output:
     """``output_handles[index]`` is given ``name`` (None when it repeats output ``same_as``)."""
 
@@ -221,7 +221,7 @@ class Output:
     released: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Call:
     """An extern op through a C symbol: ``args`` in order, ``results`` the handles it creates."""
 
@@ -233,7 +233,7 @@ class Call:
     source_nodes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Launch:
     """A kernel launch: ``tensors`` binds pointer parameters, ``scalars`` binds scalars and grid symbols.
 
@@ -250,7 +250,7 @@ class Launch:
     empty_grid_launches: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Assert:
     """``assert_size_stride``: what the wrapper takes the layout of ``name`` to be."""
 
@@ -262,7 +262,7 @@ class Assert:
     what: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Check:
     """A run-time check of sizes: the rest of the program runs only where ``cond`` holds."""
 
@@ -270,7 +270,7 @@ class Check:
     loc: Loc
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Branch:
     """Alternatives (``cond``); exactly one arm runs."""
 
@@ -278,7 +278,7 @@ class Branch:
     loc: Loc
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Loop:
     """A ``while_loop``: the body runs zero or more times."""
 
@@ -286,7 +286,7 @@ class Loop:
     loc: Loc
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Unmodelled:
     """A statement that was not understood. ``names`` are handles it mentions (it may do anything to them)."""
 
@@ -301,7 +301,7 @@ Event: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Input:
     """A graph input; sizes or strides are None where the wrapper does not state them.
 
@@ -318,7 +318,7 @@ class Input:
     unread: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Constant:
     """A row of the constants table: ``offset`` in elements, ``data_size`` in bytes."""
 
@@ -334,7 +334,7 @@ class Constant:
     folded: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Function:
     """One graph body (``run_impl``, ``_const_run_impl``, a minimal interface): names restart in each."""
 
@@ -345,7 +345,7 @@ class Function:
     loc: Loc
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Program:
     """All of one wrapper."""
 

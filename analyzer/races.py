@@ -7,7 +7,6 @@ one vector store.  A value that depends on none of the variables in which they d
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,6 +16,7 @@ from .facts import LaunchFact, Verdict
 from .footprint_race import injective
 from .meetings import common, loops, meet
 from .ranges import Ranges
+from .record import record, replace
 from .sizes import sizes_to_try
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _CONCURRENT = ("grid", "parallel")
 Pairs: TypeAlias = "list[tuple[int, int]]"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Race:
     """Iterations ``first`` of ``store`` and ``second`` of ``other`` both store ``element`` of the storage.
 

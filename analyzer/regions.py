@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .expr import Expr
 from .memory import Storage, Tensor
 from .program import ITEMSIZE
 from .ranges import Ranges
+from .record import record
 from .runtimes.predicates import extent, has_negative, numel, self_overlapping
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Region:
     """Bytes ``start`` to ``end`` (excluded) of a storage. ``dense``: every byte in between belongs to it."""
 

@@ -7,7 +7,6 @@ The replay keeps, for every handle, the tensor it is bound to and whether it is 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from .expr import ZERO, Expr
 from .facts import (
@@ -49,6 +48,7 @@ from .program import (
 )  # fmt: skip
 from .program import Tensor as Operand
 from .ranges import Ranges
+from .record import replace
 from .runtimes.predicates import extent
 from .runtimes.profile import Profile
 
@@ -196,7 +196,7 @@ class Replay:
         tensor = Tensor(
             self._display(e.result), storage, offset, dtype, sizes, carried, e.loc, source.label or source.base,
             meant, True, outcome.binding == "second-buffer" or (source.second_buffer and outcome.kind != "copy"),
-            e.result if takes_over else source.member,
+            e.result if takes_over else source.member, outcome.gathered,
         )  # fmt: skip
         self.facts.append(ViewFact(self.seq, e, outcome, source, tensor))
         self.bind(e.result, tensor, e.loc, raw=e.result.endswith(("_handle", "_restrided")))
@@ -208,7 +208,7 @@ class Replay:
     def _renamed(self, t: Tensor, name: str) -> Tensor:
         return Tensor(
             self._display(name), t.storage, t.offset, t.dtype, t.sizes, t.strides, t.loc, t.base, t.meant_strides,
-            t.view, t.second_buffer, t.member,
+            t.view, t.second_buffer, t.member, t.gathered,
         )  # fmt: skip
 
     def _view_of_unknown(self, e: View, source: Tensor) -> None:

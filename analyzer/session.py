@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from . import policy, suppress
 from .config import Output, Settings
 from .findings import Report
+from .record import replace
 from .report import Context, RuleText, render
 
 #: Width of text that goes to no terminal, characters.

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from .copies import writers
 from .facts import OutputFact
 from .memory import Tensor
+from .record import record
 from .regions import Region, region, share
 
 if TYPE_CHECKING:
     from .analysis import Analysis, Body
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Shared:
     """Output ``fact`` lies in an input, in a constant, or overlaps an earlier output ``other``."""
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .expr import Expr
 from .facts import AssertFact, CallFact
 from .ops import result_layouts
 from .ranges import Ranges
+from .record import record
 
 if TYPE_CHECKING:
     from .analysis import Analysis, Body
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Conflict:
     """An assertion that can't hold: ``what`` is the size or stride of dim ``dim`` (-1: the number of dims).
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .bounds import decide
 from .bounds.model import Decision
 from .expr import TRUE, Expr, sym, total
@@ -11,9 +9,10 @@ from .facts import ViewFact
 from .memory import scaled
 from .program import Var
 from .ranges import Ranges
+from .record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class ViewRange:
     """Elements of the source's storage that a view covers, in elements of the view's dtype.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 
 from .bounds import decide, index_range
 from .bounds.model import Decision
@@ -11,9 +10,10 @@ from .expr import Cond, Expr, const, evaluate
 from .facts import Verdict
 from .program import Var
 from .ranges import Ranges
+from .record import record, replace
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Wrap:
     """``text`` (the index itself or a variable in it) is ``value`` at ``witness``; its type ends at ``limit``.
 
@@ -69,7 +69,7 @@ def _endless(v: Verdict, value: Expr, ranges: Ranges) -> bool:
     return any(ranges.bounds[n][1] is None for n in symbols & ranges.bounds.keys())
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class _Search:
     value: Expr
     variables: tuple[Var, ...]

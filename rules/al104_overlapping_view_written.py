@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..analyzer.facts import CallFact
@@ -11,6 +10,7 @@ from ..analyzer.findings import Evidence, Finding, Related
 from ..analyzer.memory import Tensor
 from ..analyzer.overlaps import Overlap, overlapping_ops, overlapping_stores
 from ..analyzer.races import Race
+from ..analyzer.record import replace
 from . import common
 from .outcomes import Refusal, refusal
 from .pair_messages import at, differing, witness

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..analyzer import contents
 from ..analyzer.facts import ViewFact
 from ..analyzer.findings import Finding, Related
 from ..analyzer.program import ITEMSIZE
+from ..analyzer.record import replace
 from . import common
 from .content_messages import finding
 from .registry import Rule

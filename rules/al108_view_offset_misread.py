@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..analyzer.expr import evaluate
 from ..analyzer.facts import ViewFact
 from ..analyzer.findings import Finding
+from ..analyzer.record import replace
 from . import common
 from .registry import Rule
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..analyzer.facts import CallFact
 from ..analyzer.findings import Finding
 from ..analyzer.memory import Tensor
+from ..analyzer.record import replace
 from . import common
 from .outcomes import Refusal, refusal
 from .registry import Rule

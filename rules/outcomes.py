@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..analyzer.findings import Severity
+from ..analyzer.record import record
 from ..analyzer.runtimes.model import Judgement
 from ..analyzer.runtimes.profile import Outcome
 
@@ -14,7 +13,7 @@ _EFFECTS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Refusal:
     """``sizes`` at which it happens, empty for all; only then it is an error. ``stops``: the run ends there."""
 

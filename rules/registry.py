@@ -11,7 +11,6 @@ import pkgutil
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -19,6 +18,7 @@ from ..analyzer.codes import CODES
 from ..analyzer.findings import Evidence, Finding, Related, Severity
 from ..analyzer.identity import identity, number
 from ..analyzer.program import Loc
+from ..analyzer.record import record, replace
 
 if TYPE_CHECKING:
     from ..analyzer.analysis import Analysis
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MODULE = re.compile(r"al\d{3}_[a-z0-9_]+")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Rule:
     """One rule: what it says about itself, and the check.
 

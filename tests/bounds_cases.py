@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 
 from aoti_lint.analyzer.expr import (
@@ -31,6 +31,7 @@ from aoti_lint.analyzer.expr import (
 )  # fmt: skip
 from aoti_lint.analyzer.program import Var
 from aoti_lint.analyzer.ranges import Ranges
+from aoti_lint.analyzer.record import replace
 
 EXAMPLES = int(os.environ.get("BOUNDS_EXAMPLES", "100"))
 NAMES = ("x0", "x1", "x2")

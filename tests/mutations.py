@@ -9,10 +9,11 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
+from aoti_lint.analyzer.record import replace
 from aoti_lint.analyzer.sources import WrapperSource
 
 Edit: TypeAlias = "tuple[int, int, str]"

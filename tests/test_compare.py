@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import aoti_lint
@@ -22,6 +21,7 @@ from aoti_lint.analyzer.config import ConfigError, Settings, load, parse_runtime
 from aoti_lint.analyzer.findings import FileReport, Finding
 from aoti_lint.analyzer.pages import report_page
 from aoti_lint.analyzer.program import Loc
+from aoti_lint.analyzer.record import replace
 from aoti_lint.analyzer.report import Context, render
 from aoti_lint.analyzer.runtimes import families, resolve_all, versions
 from aoti_lint.rules.registry import run_rules

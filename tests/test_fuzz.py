@@ -6,12 +6,12 @@ import random
 import re
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from aoti_lint.analyzer.api import Task, check_source
 from aoti_lint.analyzer.findings import FileReport
+from aoti_lint.analyzer.record import replace
 from aoti_lint.analyzer.sources import SourceText, WrapperSource, load
 from aoti_lint.rules.registry import run_rules
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import types
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import pytest
 from aoti_lint.analyzer.codes import CODES
 from aoti_lint.analyzer.findings import Finding
 from aoti_lint.analyzer.program import Loc
+from aoti_lint.analyzer.record import replace
 from aoti_lint.rules import docs, registry
 from aoti_lint.rules.registry import Rule, get_rule, load_rules, run_rules
 

@@ -6,13 +6,13 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aoti_lint.analyzer.findings import Counts, Evidence, FileReport, Finding, Related, Report, Severity
 from aoti_lint.analyzer.program import Loc
+from aoti_lint.analyzer.record import replace
 from aoti_lint.analyzer.report import Context, render
 from aoti_lint.rules.registry import load_rules
 

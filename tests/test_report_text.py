@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from aoti_lint.analyzer.findings import Counts, Evidence, FileReport, Finding, Related, Report, Unknown
 from aoti_lint.analyzer.program import Loc
+from aoti_lint.analyzer.record import replace
 from aoti_lint.analyzer.report import Context, plural, render, shown
 from aoti_lint.analyzer.report.excerpt import excerpt
 from aoti_lint.analyzer.report.progress import Bar

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from aoti_lint.analyzer.findings import Counts, Evidence, FileReport, Finding, R
 from aoti_lint.analyzer.identity import identity, number
 from aoti_lint.analyzer.policy import exit_code, select
 from aoti_lint.analyzer.program import Loc
+from aoti_lint.analyzer.record import replace
 from aoti_lint.analyzer.suppress import accept, apply_baseline, read_baseline, suppress, write_baseline
 
 TODAY = date(2026, 11, 30)

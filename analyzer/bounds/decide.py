@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..expr import FALSE, Cond, Expr
 from ..program import Var
 from ..ranges import Ranges
+from ..record import replace
 from .corner import outermost
 from .model import Decision, End, IndexRange, Piece
 from .pieces import pieces, without_opaque

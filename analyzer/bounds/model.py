@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ..expr import Cond, Expr, Op
 from ..ranges import Ranges
+from ..record import record
 
 #: First and last value of a variable, both included; None where it is not bounded.
 Ends: TypeAlias = "tuple[Expr | None, Expr | None]"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class IndexRange:
     """Smallest and largest index over all iterations in which the guard holds.
 
@@ -29,7 +29,7 @@ class IndexRange:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Decision:
     """The verdict on ``0 <= offset + index < capacity``.
 
@@ -45,7 +45,7 @@ class Decision:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class End:
     """One end of a range: ``value`` bounds the index; ``exact`` when ``point`` reaches it."""
 
@@ -55,7 +55,7 @@ class End:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Piece:
     """A part of the iteration space: a box of variables, and the guards the box doesn't express.
 

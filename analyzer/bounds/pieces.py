@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from ..expr import FALSE, TRUE, ZERO, Atom, Cond, Expr, Op, compare, const, sym
 from ..program import Var
 from ..ranges import Ranges
+from ..record import replace
 from .corner import extreme
 from .model import Ends, Piece
 from .reshape import alternatives, merge, rotate, split

@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from ..expr import ZERO, Atom, Cond, Expr, Op, exact_div, floordiv, minimum, mod, sym
+from ..record import replace
 from .model import Ends, Piece
 from .tighten import linear
 

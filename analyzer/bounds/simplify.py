@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import gcd
 
 from ..expr import Atom, Cond, Expr, Op, const, exact_div, floordiv, make, maximum, minimum, mod
 from ..ranges import Ranges
+from ..record import replace
 from .corner import extreme, one_quotient
 from .model import Piece
 from .reshape import all_operations

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import islice, product
 
 from ..expr import Cond, const, evaluate, sym
 from ..ranges import Ranges
+from ..record import record, replace
 from .model import Decision, IndexRange
 from .solve import Solved
 from .witness import Question
@@ -22,7 +22,7 @@ GIVE_UP = 3
 LARGEST = 1 << 40
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class _Failure:
     sizes: dict[str, int]
     decision: Decision

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from ..expr import Atom, Cond, Expr, Mono, Op, const, exact_div, total
+from ..record import record, replace
 from .corner import extreme
 from .enumerate import extremes
 from .model import End, Piece
 from .tighten import linear
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Solved:
     """A piece with the ends of its index; ``empty`` when it turned out to have no iteration."""
 
@@ -22,7 +22,7 @@ class Solved:
     empty: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Component:
     """Variables that share a term or a guard, with their part of the index."""
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..expr import ZERO, Cond, Expr, Op, const, floordiv
 from ..ranges import Ranges
+from ..record import replace
 from .corner import extreme, outermost
 from .model import Ends, Piece
 

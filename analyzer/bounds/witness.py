@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import product
 
 from ..expr import Cond, Expr, Op, evaluate, evaluate_cond
 from ..program import Var
+from ..record import record
 from .model import End, Piece
 from .solve import complete, constants_of
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Question:
     """``0 <= offset + index < capacity`` for all ``variables`` where ``guard`` holds."""
 
@@ -23,7 +23,7 @@ class Question:
     capacity: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Point:
     """Values at which the access is outside."""
 

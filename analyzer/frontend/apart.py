@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
 from ..expr import sym
 from ..program import Access, Kernel
+from ..record import replace
 
 
 def apart(kernel: Kernel, taken: Collection[str]) -> Kernel:

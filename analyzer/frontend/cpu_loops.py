@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..expr import Expr, Op, floordiv, maximum, minimum
 from ..ranges import Interval
+from ..record import record
 from .nodes import Node
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Plan:
     """A counting loop: ``for (name = start; name < stop; name += step)``."""
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd, isfinite, prod
 from typing import Any, TypeAlias
 
 from ..expr import Atom, Cond, Expr, compare, const, evaluate, floordiv, maximum, minimum, tdiv, where
+from ..record import record, replace
 
 #: ("int", double, Expr), ("const", float), ("exact", num, den), (operation, double, t[, t]).
 Tree: TypeAlias = "tuple[Any, ...]"
@@ -30,7 +30,7 @@ _LARGEST = 1 << 12
 _POINTS = 200_000
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Real:
     """``num / den`` before rounding (``den`` > 0). ``exact``: no operation so far has rounded."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from ..expr import TRUE, Cond, Expr, as_expr, sym
 from ..program import ITEMSIZE, Access, Var
 from ..ranges import Interval
+from ..record import replace
 from .cpu_lanes import implied
 from .cpu_scope import Datum, Guard, Scope
 from .cpu_state import State

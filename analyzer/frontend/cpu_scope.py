@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..expr import TRUE, Cond
+from ..record import record
 from .cpu_values import Value
 
 
@@ -32,7 +31,7 @@ class Scope:
         (self.find(name) or self).names[name] = value
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Guard:
     """A condition under which what follows runs.
 
@@ -45,7 +44,7 @@ class Guard:
     check: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Datum:
     """A symbol that stands for a value from memory, or for one known only within bounds (``fact``)."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from ..expr import Cond, Expr, opaque, sym
 from ..program import Access, Loc, Param, Var
 from ..ranges import Interval, Ranges
+from ..record import replace
 from .cpu_lanes import opaque_names
 from .cpu_real import Real
 from .cpu_real import substitute as substitute_real

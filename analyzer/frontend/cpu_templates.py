@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from ..expr import TRUE, Cond, Expr, const, floordiv, mod, sym
 from ..program import Loc, Param, Var, VarKind
+from ..record import record
 from .cpu_flow import MAX_DEPTH, Flow
 from .cpu_loops import trip_count
 from .cpu_record import AccessKind, lane_var
@@ -16,7 +16,7 @@ from .cpu_values import UNKNOWN, Closure, Flag, Int, Local, Ptr, Value, template
 from .nodes import Node, Text
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Helper:
     """A function the kernel calls: parameter names with their declarations, template parameters with defaults.
 

@@ -7,10 +7,10 @@ lane.  A scalar used in a vector operation therefore needs no conversion, and ne
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..expr import Cond, Expr, Op, compare, const, floordiv, maximum, minimum, mod, sym, tdiv, tmod, where
+from ..record import record
 
 if TYPE_CHECKING:
     from .cpu_real import Real
@@ -23,21 +23,21 @@ LANE = "lane"
 ROW = "row"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Int:
     """An integer."""
 
     expr: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Flag:
     """A truth value."""
 
     cond: Cond
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Opaque:
     """A value that is not followed (floating point from memory). ``deps``: variables it can depend on."""
 
@@ -59,7 +59,7 @@ class Local:
         self.deps: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Ptr:
     """Address of element ``offset`` of a parameter (by name) or of a local array."""
 
@@ -67,7 +67,7 @@ class Ptr:
     offset: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Closure:
     """A lambda with the scope it was written in."""
 

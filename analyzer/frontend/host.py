@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..expr import (
@@ -20,17 +19,18 @@ from ..expr import (
     tmod,
     where,
 )  # fmt: skip
+from ..record import record
 from .nodes import Node
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Handle:
     """A tensor handle variable; ``name`` identifies it in events."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class SizesOf:
     """``x.sizes()`` or ``x.strides()`` of a handle."""
 
@@ -38,19 +38,19 @@ class SizesOf:
     strides: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Pointer:
     """A raw pointer to the data of a handle."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Constants:
     """``constants_``."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Text_:
     """A value that is no integer: a dtype, a string, a float."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Any
 
 from ..program import Loc
+from ..record import field, record
 from .cxx import Unit
 from .nodes import Node
 
@@ -14,7 +14,7 @@ _DIM = re.compile(r"(\w+)_(size|stride)$")
 _DTYPE = re.compile(r"aoti_torch_dtype_(\w+)")
 
 
-@dataclass(slots=True)
+@record
 class Dim:
     """One checked number: exactly ``value``, or between ``lo`` and ``hi``."""
 
@@ -24,7 +24,7 @@ class Dim:
     loc: Loc | None = None
 
 
-@dataclass(slots=True)
+@record
 class InputChecks:
     """Checks of one input: dimension -> what was checked."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..expr import Expr, const
 from ..program import Launch, Loc
+from ..record import replace
 from . import calls
 from .host import NotUnderstood
 from .nodes import Node

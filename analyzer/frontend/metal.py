@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from ..program import Kernel, Loc
+from ..record import replace
 from .cxx import Unit
 from .metal_body import Body
 from .metal_record import Record

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 
 from ..expr import FALSE, Cond, ceildiv, opaque
 from ..program import Var
+from ..record import record, replace
 from .metal_expr import Expressions
 from .metal_record import Record
 from .metal_values import ANYTHING, Value, integer, merged
 from .nodes import Node
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Exit:
     """When a statement does not run to its end: it leaves the kernel, or the loop around it."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from ..expr import TRUE, Cond, Expr, const, floordiv, maximum, minimum, mod
+from ..record import replace
 from .cpu_real import magnitude, negate
 from .metal_real import Reals, literal
 from .metal_record import REDUCTION_INDEX, Record

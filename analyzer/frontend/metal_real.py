@@ -9,13 +9,13 @@ below 2**24: sizes that are not known are taken to be below 2**20.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
 
 from ..expr import Cond, Expr, compare, const, maximum, minimum, sym, where
 from ..ranges import Ranges
+from ..record import replace
 from . import cpu_real
 from .cpu_real import Real
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Literal
 
 from ..expr import TRUE, Cond, Expr, sym
 from ..program import Access, Loc, Var
 from ..ranges import Ranges
+from ..record import field, record
 from .metal_values import ANYTHING, INTEGERS, Value
 from .nodes import Node, Text
 
@@ -19,7 +19,7 @@ REDUCTION_INDEX = re.compile(r"r\d+_index\Z")
 Kind = Literal["load", "store", "atomic"]
 
 
-@dataclass(slots=True)
+@record
 class Draft:
     """An access whose later uses are still to be seen."""
 
@@ -37,7 +37,7 @@ class Draft:
     used: Cond | None = None
 
 
-@dataclass(slots=True)
+@record
 class Record:
     """State of one kernel's walk. Locations are relative to the kernel's own text."""
 

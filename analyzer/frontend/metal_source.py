@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from ..record import record
 
 _LITERAL = re.compile(r"R\"(\w*)\(|\"\"\"|'''")
 #: What stands before the literal: ``const char* mps_lib_3_source = (``, ``DynamicMetalShaderLibrary mps_lib_0(``,
@@ -13,7 +14,7 @@ _KERNEL = re.compile(r"\bkernel\s+void\s+(\w+)\s*\(")
 _ATTRIBUTE = re.compile(r"\[\[.*?\]\]", re.S)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Library:
     """A library in a file: ``text`` is its last kernel function (to the end of the literal), at ``offset``."""
 

@@ -8,10 +8,10 @@ Scalar parameters are sizes and taken to be non-negative.  Signed 32-bit arithme
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from ..expr import Cond, Expr, compare, const, floordiv, mod, opaque, tdiv, tmod, where
+from ..record import field, record, replace
 from .cpu_real import Real
 from .metal_real import Reals
 
@@ -38,7 +38,7 @@ _NO_LOADS: Mapping[int, Cond] = MappingProxyType({})
 ANYTHING = "*"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Value:
     """A value: its C type, and whatever is known of it.
 

@@ -7,9 +7,9 @@ sources, Triton launchers, the constants table) becomes blanks, so that offsets 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from ..program import Constant, Loc
+from ..record import record
 from .nodes import Text
 
 #: Functions whose bodies the wrapper reader wants.
@@ -40,7 +40,7 @@ _CPP_WORDS = frozenset((
 ))  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Prepared:
     """A wrapper text ready to parse: same length as the file, with declarations it needs in ``extra``."""
 

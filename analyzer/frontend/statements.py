@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..expr import Expr, sym
@@ -22,6 +21,7 @@ from ..program import (
     Symbol,
     Unmodelled,
 )  # fmt: skip
+from ..record import replace
 from . import calls, declarations, launches
 from .comments import source_nodes
 from .cxx import Unit

@@ -5,10 +5,9 @@ The Python source of a kernel is read with :mod:`ast` and never executed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from ..expr import Expr, const
 from ..program import Kernel, Loc
+from ..record import record, replace
 from .triton_access import build, location
 from .triton_body import read_body
 from .triton_meta import KernelText, read_kernel
@@ -16,7 +15,7 @@ from .triton_source import LauncherText, launcher_texts
 from .triton_values import Unsupported
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class TritonLauncher:
     """One launcher function of the wrapper.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import replace
 
 from ..expr import (
     FALSE,
@@ -23,6 +22,7 @@ from ..expr import (
     where,
 )  # fmt: skip
 from ..program import ITEMSIZE
+from ..record import replace
 from . import triton_float as floats
 from .triton_float import FloatFn
 from .triton_state import State

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 
 from ..expr import ONE, TRUE, ZERO, Expr, floordiv, maximum, mod, sym
+from ..record import record, replace
 from . import triton_float as floats
 from . import triton_memory as memory
 from .triton_arith import as_bool, as_float, as_num, binary, cast, extreme, move, select, unknown
@@ -30,7 +30,7 @@ from .triton_values import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Call:
     """One call: evaluated arguments, and where the result is going."""
 

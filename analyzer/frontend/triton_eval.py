@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
 from ..expr import FALSE, ONE, TRUE, Cond, Expr
+from ..record import replace
 from . import triton_float as floats
 from .triton_arith import as_bool, as_num, binary, comparison, extreme, move, negate, select, unknown
 from .triton_calls import Call, call_function

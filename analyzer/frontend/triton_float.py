@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
 
 from ..expr import Expr, const, evaluate, floordiv, maximum, minimum
+from ..record import record, replace
 
 Step: TypeAlias = "tuple[str, float]"
 
@@ -26,7 +26,7 @@ TABLE_LIMIT = 4096
 _MONOTONE = {"add", "sub", "rsub", "mul", "div", "min", "max", "floor", "ceil", "trunc", "neg"}
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class FloatFn:
     """``steps`` applied to the integer ``arg``, or to ``start`` when ``arg`` is None."""
 

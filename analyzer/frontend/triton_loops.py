@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Container
-from dataclasses import replace
 from typing import TypeAlias
 
 from ..expr import TRUE, ZERO, Cond, Expr, Op, const, floordiv, maximum, minimum, sym
 from ..ranges import Ranges
+from ..record import replace
 from .triton_arith import unknown
 from .triton_state import State
 from .triton_values import BlockPtr, Feeds, Num, Ptr, Real, Static, Value

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from ..expr import ONE, TRUE, ZERO, Cond, Expr, compare, const, floordiv, minimum, sym, total
 from ..program import ITEMSIZE, VarKind
+from ..record import replace
 from .triton_arith import as_bool, as_num, dtype_range, is_int_dtype, unknown
 from .triton_state import RawAccess, State, VarInfo
 from .triton_values import (

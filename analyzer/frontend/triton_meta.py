@@ -11,10 +11,10 @@ import ast
 import re
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from ..expr import Expr, sym
 from ..program import Param
+from ..record import record
 from .triton_host import host_expression
 from .triton_source import LauncherText, PythonText, decorator_metadata
 from .triton_values import DTYPES, Unsupported
@@ -26,7 +26,7 @@ _ALIGNMENT = 16
 _TUNED = re.compile(r"\b\w+_result\.(x|y|z|r0)blocks\[\d+\]")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class KernelText:
     """One Triton kernel with its metadata, before its body is read."""
 

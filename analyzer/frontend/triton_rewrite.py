@@ -8,15 +8,15 @@ variable ``xindex`` that runs over ``XBLOCK * programs``.  An index that was loa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 
 from ..expr import FALSE, TRUE, Atom, Cond, Expr, ceildiv, const, floordiv, make, mod, sym, where
 from ..expr import Op as Operation
 from ..ranges import Interval, Ranges
+from ..record import field, record, replace
 from .triton_state import VarInfo, variable_interval
 
 
-@dataclass(slots=True)
+@record
 class Draft:
     """An access being rewritten: its expressions and the symbols they range over."""
 

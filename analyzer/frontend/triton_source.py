@@ -10,7 +10,8 @@ import ast
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from ..record import record
 
 _FUNCTION = re.compile(r"^(?:static|inline|void)\b[^\n;(]*?(?:\(\(\w+\)\)[^\n;(]*?)?\b(call_\w+)\(", re.M)
 _RAW = re.compile(r'R"TRITON\((.*?)\)TRITON"', re.S)
@@ -23,7 +24,7 @@ _HOST = re.compile(
 _TRAILING = ("device_idx_", "stream_", "kernels_", "cubin_dir_")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class PythonText:
     """Python source and where it stands: ``line`` is the wrapper line of its first line, ``indent`` was removed."""
 
@@ -32,7 +33,7 @@ class PythonText:
     indent: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class LauncherText:
     """One launcher function. ``host``: its integer declarations in order; ``grid``: the launch's grid arguments."""
 

@@ -7,12 +7,12 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Literal
 
 from ..expr import FALSE, ONE, TRUE, ZERO, Cond, Expr, opaque, sym
 from ..program import VarKind
 from ..ranges import Interval, Ranges
+from ..record import field, record
 from .triton_meta import KernelText
 from .triton_values import Bool, Num, Ptr, Shape, Value, axis, restrict
 
@@ -20,7 +20,7 @@ from .triton_values import Bool, Num, Ptr, Shape, Value, axis, restrict
 _SIZE_NAME = re.compile(r"ks\d+|[xyzr]\d*_?numel(_\d+)?")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class VarInfo:
     """An iteration symbol. ``label``: the name to show.  ``axes``: block axes a loaded value varies along.
 
@@ -36,7 +36,7 @@ class VarInfo:
     guard: Cond = TRUE
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class RawAccess:
     """An access as it stands in the kernel, in block-axis and program symbols."""
 
@@ -56,7 +56,7 @@ class RawAccess:
     narrow: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
+@record
 class State:
     """Mutable; one per kernel."""
 

@@ -8,11 +8,11 @@ two blocks that meet in an operation use the same symbol for the same lane.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..expr import ONE, TRUE, ZERO, Cond, Expr, sym, where
 from ..program import ITEMSIZE
+from ..record import field, record
 
 if TYPE_CHECKING:
     from .triton_float import FloatFn
@@ -42,7 +42,7 @@ class Unsupported(Exception):
     """A form this reader has no meaning for; the text says which."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Value:
     """``deps``: the iteration symbols the value can vary with.  ``feeds``: the loads it is computed from."""
 
@@ -51,7 +51,7 @@ class Value:
     feeds: Feeds = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Num(Value):
     """An integer; ``bits`` is the width of the arithmetic (32 or 64)."""
 
@@ -59,14 +59,14 @@ class Num(Value):
     bits: int = 32
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Bool(Value):
     """A condition per element."""
 
     cond: Cond
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Real(Value):
     """A value that is not followed as an integer: floating point, or unknown.
 
@@ -77,7 +77,7 @@ class Real(Value):
     dtype: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Ptr(Value):
     """``param`` plus ``base`` bytes plus ``offset`` elements of ``size`` bytes."""
 
@@ -88,7 +88,7 @@ class Ptr(Value):
     bits: int = 32
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class BlockDim:
     """One dimension of a block pointer or descriptor."""
 
@@ -98,7 +98,7 @@ class BlockDim:
     block: Expr
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class BlockPtr(Value):
     """``tl.make_block_ptr`` or a tensor descriptor (``checked``: every dimension is bounds-checked)."""
 
@@ -107,14 +107,14 @@ class BlockPtr(Value):
     checked: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Descriptor(Value):
     """A tensor descriptor made on the host: an argument whose accesses are not followed."""
 
     param: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class DType:
     """``tl.int64`` and the like; ``pointer`` for ``tl.pointer_type(...)``."""
 
@@ -122,7 +122,7 @@ class DType:
     pointer: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Static(Value):
     """A compile-time object: None, a string, a type, or a tuple of values."""
 

@@ -7,7 +7,6 @@ Positions are in bytes from the start of the storage, ends exclusive; texts coun
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from ..analysis import Analysis, Body
@@ -28,13 +27,14 @@ from ..memory import Storage, Tensor
 from ..ops import base_name, writes
 from ..program import ITEMSIZE, Loc
 from ..ranges import Ranges
+from ..record import field, record
 from ..sizes import sizes_to_try
 
 Touch: TypeAlias = Literal["read", "write", "whole"]
 Status: TypeAlias = Literal["ok", "fault", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Span:
     """Bytes ``first .. end-1`` of a storage."""
 
@@ -44,7 +44,7 @@ class Span:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Row:
     """One event that concerns a storage. No spans: it touches no memory, or which is not known (``note``)."""
 
@@ -56,7 +56,7 @@ class Row:
     note: str = ""
 
 
-@dataclass(slots=True)
+@record
 class Map:
     """A storage over time. ``size`` in bytes at ``sizes``, None when not known; ``root`` is what it is a copy of."""
 

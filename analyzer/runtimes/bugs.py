@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from ..record import record
 from .catalog import find, versions
 from .profile import Profile
 from .table import Table, read_toml
@@ -13,7 +13,7 @@ from .table import Table, read_toml
 _FILE = Path(__file__).parent / "latent-bugs.toml"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class LatentBug:
     """``construct`` in a wrapper has ``effect``; ``names`` are the profiles it happens on.
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from ..expr import Expr, const
 from ..program import ITEMSIZE
 from ..ranges import Ranges
+from ..record import record, replace
 from . import predicates as p
 from .model import AllocFacts, Layout, Rule, shape
 from .predicates import Exprs, Tri
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Situation:
     """What a rule is asked about.
 
@@ -147,7 +147,7 @@ def _ask(name: str, s: Situation) -> Tri:
     return TESTS[name][0](s)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Decision:
     """The rule that applies, or None with the rules that may apply and the tests that are undecided."""
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..expr import ZERO, Expr, as_expr
+from ..record import record
 from .predicates import Exprs
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Layout:
     """A tensor as the runtime holds it: sizes, strides, ``offset`` from the start of its storage and the
     storage's ``capacity``, all in elements of ``dtype``.
@@ -28,7 +28,7 @@ class Layout:
     gathered: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Rule:
     """What happens when every test of ``when`` answers as wanted; the first rule that applies decides.
 
@@ -51,7 +51,7 @@ class Rule:
     bug: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Section:
     """Rules on one subject and where they are known from."""
 
@@ -59,7 +59,7 @@ class Section:
     rules: tuple[Rule, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class AllocFacts:
     """``empty_strided``: ``capacity`` is ``numel`` or ``extent``; ``max_dims`` 0 means any number.
 
@@ -79,7 +79,7 @@ class AllocFacts:
     rules: tuple[Rule, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class ViewFacts:
     """``reinterpret_tensor``: ``offset`` is ``relative`` to the base or ``absolute`` in its storage."""
 
@@ -89,7 +89,7 @@ class ViewFacts:
     rules: tuple[Rule, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class CloneFacts:
     """Strides of a clone: ``dense-kept`` (a permutation of dense is kept, else row-major) or ``kept``."""
 
@@ -97,7 +97,7 @@ class CloneFacts:
     layout: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class OutputFacts:
     """What the caller can be given. ``duplicates``: one handle in two places (``ok``, ``double-release``,
     ``unknown``). ``copied``: the caller gets a copy, never memory the model goes on using."""
@@ -108,7 +108,7 @@ class OutputFacts:
     rules: tuple[Rule, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Symbols:
     """C symbols: ``open`` means every one exists, otherwise only those listed do.
 
@@ -128,7 +128,7 @@ class Symbols:
 OpArg: TypeAlias = "Layout | Expr | str | tuple[object, ...] | None"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Judgement:
     """``kind``: ``misread`` (wrong elements in silence), ``reject`` (``error``) or ``unknown``.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ..ranges import Ranges
+from ..record import record
 from . import predicates as p
 from .model import Judgement, Layout, OpArg, constant_number, shape
 from .op_checks import CHECKS
@@ -15,7 +15,7 @@ from .predicates import Exprs, Tri
 MAX_ARGS = 24
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class ArgPolicy:
     """A tensor argument. ``at`` counts the arguments of the C call from 0; a list is two, pointer and length.
 
@@ -37,7 +37,7 @@ class ArgPolicy:
     bug: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class ParamPolicy:
     """A number argument and the ``values`` (or the ``minimum``) that work; ``error`` "" is a wrong result."""
 
@@ -50,7 +50,7 @@ class ParamPolicy:
     bug: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class OpPolicy:
     """One op. ``results`` names the layout of each tensor it returns (``dense``, ``as-operands``).
 
@@ -155,6 +155,8 @@ def memory_format(t: Layout, ranges: Ranges) -> str | None:
     """``contiguous``, ``channels-last``, ``neither``, or None when not decided."""
     dense = p.contiguous(t.sizes, t.strides, ranges)
     last = p.channels_last(t.sizes, t.strides, ranges)
+    if t.gathered:
+        return "contiguous"
     if dense is None or last is None:
         return None
     if dense and last:

@@ -7,12 +7,12 @@ for all admitted sizes), False (for none) or None (not decided, or different fro
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
 
 from ..expr import ONE, ZERO, Cond, Expr, compare, const, maximum, total, where
 from ..ranges import Ranges
+from ..record import record
 
 Tri: TypeAlias = "bool | None"
 Exprs: TypeAlias = "tuple[Expr, ...]"
@@ -173,7 +173,7 @@ def packed_m2(sizes: Exprs, strides: Exprs, ranges: Ranges) -> Tri:
     return any_of((at_least(ONE, count, ranges), equal(span(sizes, strides), count, ranges)))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Canon:
     """Whether a layout is a permutation of a dense one, and the strides an ExecuTorch tensor then carries.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from ..expr import ZERO, Expr, floordiv, maximum, mod
 from ..program import ITEMSIZE
 from ..ranges import Ranges
+from ..record import record, replace
 from . import predicates as p
 from .decide import Case, Decision, Situation, cases, condition, decide, explain
 from .model import (
@@ -28,7 +28,7 @@ from .predicates import Exprs
 SymbolState: TypeAlias = Literal["present", "throws", "absent", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Outcome:
     """What a runtime does.  ``kind`` is ``ok`` or what goes wrong, ``unknown`` when that isn't decided
     (the other fields are then those of the good case).
@@ -50,7 +50,7 @@ class Outcome:
     ordered: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class AllocOutcome(Outcome):
     """``kind``: ok, reject, unknown.  ``capacity`` in elements; ``strides`` are those the tensor carries."""
 
@@ -58,7 +58,7 @@ class AllocOutcome(Outcome):
     strides: Exprs = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class ViewOutcome(Outcome):
     """``kind``: alias, copy, reject, unknown.
 
@@ -89,7 +89,7 @@ _SYMBOL_OF_VIEW = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class Profile:
     """One version of one runtime. ``name`` is its dated id, ``date`` when this state came into force."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from ..record import field, record
 
 #: Largest wrapper or kernel file that is read, bytes (the largest known real one has 10 MB).
 MAX_TEXT = 32 << 20
@@ -18,7 +18,7 @@ class SourceError(Exception):
     """An input that can't be turned into texts; the message is one line for the user."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Failure:
     """An input that could not be read: ``path`` as displayed, ``error`` one line."""
 
@@ -26,7 +26,7 @@ class Failure:
     error: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class SourceText:
     """One text of the user's: line 1 of ``text`` is line ``first_line`` of the file at ``path``.
 
@@ -38,7 +38,7 @@ class SourceText:
     first_line: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class WrapperSource:
     """A wrapper and the kernel files it calls into.
 

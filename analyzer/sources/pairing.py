@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Protocol
 
+from ..record import field, record
 from .model import SourceError, SourceText, WrapperSource
 from .text import check_kernels, check_wrapper, signatures, wanted_kernels
 
@@ -36,7 +36,7 @@ class Folder(Protocol):
         """Other folders where an Inductor cache may keep the kernels of a wrapper that is here."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class KernelFile:
     """A kernel file: what it defines, with parameters; ``error`` why it can't be read."""
 
@@ -56,7 +56,7 @@ class KernelFile:
         return name in self.defines and params in (None, self.defines[name])
 
 
-@dataclass(slots=True)
+@record
 class Index:
     """The kernel files of a folder, read at most once."""
 

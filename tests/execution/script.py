@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from aoti_lint.analyzer.program import ITEMSIZE
+from aoti_lint.analyzer.record import replace
 
 
 @dataclass(frozen=True, slots=True)
