@@ -31,6 +31,6 @@ def join(name: str, slots: Sequence[Slot], old: Slot, at: Loc) -> tuple[Slot, St
         )  # fmt: skip
     joined = Tensor(
         name, storage, head.offset, head.dtype, head.sizes if same else None, head.strides if same else None, at,
-        head.base, head.meant_strides, head.view,
+        head.base, head.meant_strides, head.view, gathered=head.gathered,
     )  # fmt: skip
     return Slot("live", joined, at), storage
