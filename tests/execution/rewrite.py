@@ -52,7 +52,8 @@ class Runnable:
 def cpp_runnables(text: str) -> list[Runnable]:
     """Every ``extern "C"`` kernel of a file, each with the helper functions before it."""
     text = re.sub(r"^[ \t]*#[ \t]*(include|pragma).*$", "", text, flags=re.MULTILINE)
-    text = text.partition("\n// Compile cmd")[0]
+    # In a single file the runtime's interface stands before the kernels.
+    text = text.partition("\n// Compile cmd")[0].rpartition('} // extern "C"\n')[2]
     found = []
     done = 0
     for m in _CPP_KERNEL.finditer(text):
