@@ -8,18 +8,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Executor
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, TypeAlias
-
-from .watching import LintError, watch
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from .analyzer.findings import Report
+    from concurrent.futures import Executor
 
+    from .analyzer.findings import Report
+    from .watching import LintError, watch
+
+__version__ = "0.1.0"
 __all__ = ["LintError", "check", "check_many", "watch"]
 
 Path: TypeAlias = "str | PathLike[str]"
+
+
+def __getattr__(name: str) -> Any:
+    # The command line does without what these import.
+    if name in ("LintError", "watch"):
+        from . import watching
+
+        return getattr(watching, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def check(

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
-import typer
-
+from . import plain
 from .options import (
     GRAPHS,
     Baseline,
+    Command,
     ConfigFile,
     FailOn,
     File,
@@ -36,6 +37,7 @@ from .options import (
     Strict,
     TextOrJson,
     Verbose,
+    argument,
     option,
 )  # fmt: skip
 
@@ -44,14 +46,13 @@ if TYPE_CHECKING:
     from .analyzer.findings import Report
     from .analyzer.sources import Failure
 
-app = typer.Typer(
-    help="Prove that the code AOTInductor generates touches only memory that backs its tensors.",
-    epilog="Exit codes: 0 nothing found, 1 findings, 2 wrong usage, 3 an input could not be analysed.",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+COMMANDS: dict[str, Command] = {}
+
+
+def command(function: Command) -> Command:
+    """A command of the same name: its parameters say what it takes, it returns the exit code."""
+    COMMANDS[function.__name__] = function
+    return function
 
 
 def main() -> NoReturn:
@@ -61,7 +62,12 @@ def main() -> NoReturn:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        app(prog_name="aoti-lint")
+        call = plain.read(COMMANDS, sys.argv[1:])
+        if call is None:
+            from .shell import application
+
+            call = partial(application(COMMANDS), prog_name="aoti-lint")
+        sys.exit(call())
     except Exception as e:
         from .analyzer.config import ConfigError
 
@@ -74,7 +80,6 @@ def main() -> NoReturn:
             f"aoti-lint: internal error: {type(e).__name__}: {e} (please report; AOTI_LINT_DEBUG=1 shows where)"
         )
         sys.exit(3)
-    sys.exit(0)
 
 
 def _say(text: str) -> None:
@@ -101,27 +106,10 @@ def _write(text: str, file: Path | None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        from importlib.metadata import version
-
-        _write(f"aoti-lint {version('aoti-lint')}\n", None)
-        raise typer.Exit
-
-
-@app.callback()
-def _app(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    pass
-
-
 # -- check ------------------------------------------------------------------------------------------
 
 
-@app.command()
+@command
 def check(
     paths: Paths,
     runtime: Runtimes = None,
@@ -141,7 +129,7 @@ def check(
     verbose: Verbose = None,
     no_color: NoColor = None,
     config: ConfigFile = None,
-) -> None:
+) -> int:
     """Lint wrappers: prove every access inside its storage, or say where it is not.
 
     PATH is a *.wrapper.cpp, a *.pt2 package, a *.so (its sources are looked for beside it), a folder (searched
@@ -156,7 +144,7 @@ def check(
     )  # fmt: skip
     part = parse_shard(shard) if shard else None
     report = _analyse(paths, settings, part)
-    raise typer.Exit(_conclude(report, settings, write_baseline, complete=part is None))
+    return _conclude(report, settings, write_baseline, complete=part is None)
 
 
 def _settings(file: Path | None, **options: Any) -> Settings:
@@ -208,9 +196,9 @@ def _terminal() -> tuple[bool, int]:
 # -- the other commands -----------------------------------------------------------------------------
 
 
-@app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
+@command
 def run(
-    command: Annotated[list[str], typer.Argument(metavar="CMD", hidden=True)],
+    command: Annotated[list[str], argument("CMD", takes_rest=True)],
     runtime: Runtimes = None,
     format: Formats = None,
     output: OutputFile = None,
@@ -220,7 +208,7 @@ def run(
     quiet: Quiet = None,
     verbose: Verbose = None,
     config: ConfigFile = None,
-) -> None:
+) -> int:
     """Run an export command and lint every wrapper it generates.
 
     The command gets a fresh Inductor cache. Findings point at the export call of the command's script. CMD is best set apart: aoti-lint run -- python
@@ -244,38 +232,38 @@ def run(
     found = _conclude(report, settings, None, complete=False)
     if cache is None and not any(file.findings for file in report.files):
         shutil.rmtree(folder, ignore_errors=True)
-    raise typer.Exit(code or found)
+    return code or found
 
 
-@app.command()
+@command
 def rule(
-    code: Annotated[str, typer.Argument(metavar="[CODE|all]", hidden=True)] = "",
+    code: Annotated[str, argument("[CODE|all]")] = "",
     format: TextOrJson = "text",
-) -> None:
+) -> int:
     """Say what a rule means, with a bad and a good example; without CODE list all."""
     from .rules import docs
 
     _write(docs.answer(code, _one_of(format, "text", "json")), None)
+    return 0
 
 
-@app.command()
-def runtimes(
-    name: Annotated[str, typer.Argument(metavar="[NAME]", hidden=True)] = "", format: TextOrJson = "text"
-) -> None:
+@command
+def runtimes(name: Annotated[str, argument("[NAME]")] = "", format: TextOrJson = "text") -> int:
     """List the runtime profiles, or say what one assumes, with dates and sources."""
     from .analyzer.report import runtimes as profiles
 
     _write(profiles.answer(name, _one_of(format, "text", "json")), None)
+    return 0
 
 
-@app.command()
+@command
 def kernels(
     path: OnePath,
     runtime: Runtime = None,
     size: Size = None,
     format: TextOrJson = "text",
     output: OutputFile = None,
-) -> None:
+) -> int:
     """Show what every kernel launch touches through every pointer.
 
     One row each: the indices read and written, where the pointer is in its storage, what the storage holds, and the
@@ -287,17 +275,17 @@ def kernels(
     _one_of(format, "text", "json")
     rows, failures = kernel_rows(path, *_scope(runtime, size))
     _write(kernel_report(rows, format), output)
-    raise typer.Exit(_failed(failures))
+    return _failed(failures)
 
 
-@app.command()
+@command
 def graph(
     path: OnePath,
     runtime: Runtime = None,
     size: Size = None,
     format: Annotated[str, option("--format", "-f", metavar="NAME", help=GRAPHS)] = "text",
     output: OutputFile = None,
-) -> None:
+) -> int:
     """Show the alias graph: storages, the tensors in them, views, moves and copies.
 
     PATH as for check; each of several wrappers has a graph of its own.
@@ -307,10 +295,10 @@ def graph(
     wanted = _one_of(format, "text", "dot", "json", "svg", "html")
     text, failures = graph_text(path, wanted, *_scope(runtime, size))
     _write(text, output)
-    raise typer.Exit(_failed(failures))
+    return _failed(failures)
 
 
-@app.command()
+@command
 def report(
     path: OnePath,
     output: OutputFile = None,
@@ -319,7 +307,7 @@ def report(
     select: Select = None,
     ignore: Ignore = None,
     config: ConfigFile = None,
-) -> None:
+) -> int:
     """Write one HTML page that loads nothing: findings, their source, every storage over time. PATH as for check."""
     from .analyzer.pages import report_page
     from .rules.registry import run_rules
@@ -327,17 +315,17 @@ def report(
     settings = _settings(config, runtimes=runtime, sizes=size, select=select, ignore=ignore)
     text, failures = report_page(path, run_rules, settings)
     _write(text, output)
-    raise typer.Exit(_failed(failures))
+    return _failed(failures)
 
 
-@app.command()
+@command
 def witness(
     path: OnePath,
     finding: Annotated[int, option("--finding", metavar="N", least=1, help="Which of them, in order.")] = 1,
     output: OutputFile = None,
     runtime: Runtime = None,
     size: Size = None,
-) -> None:
+) -> int:
     """Write a C++ program that repeats an access outside its storage (AL201, AL202), for -fsanitize=address.
 
     The program needs nothing else: it allocates what the runtime does, checks the guards of the witness and touches the
@@ -349,7 +337,7 @@ def witness(
     text, failures = program_for(path, run_rules, finding, *_scope(runtime, size))
     if text:
         _write(text, output)
-    raise typer.Exit(_failed(failures))
+    return _failed(failures)
 
 
 def _scope(runtime: str | None, sizes: list[str] | None) -> tuple[str, dict[str, Range]]:

@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
-import typer
+from .analyzer.record import record
+
+#: A command: its parameters say what it takes on the command line, it returns the exit code.
+Command: TypeAlias = Callable[..., int]
+
+
+@record(frozen=True)
+class Option:
+    """How a parameter of a command is written: an option, or an argument when it has no names.
+
+    ``takes_rest``: what follows the argument belongs to it, options too.
+    """
+
+    names: tuple[str, ...]
+    metavar: str | None
+    help: str = ""
+    complete: Callable[[str], list[str]] | None = None
+    least: int | None = None
+    takes_rest: bool = False
 
 
 def _codes(incomplete: str) -> list[str]:
@@ -28,13 +47,17 @@ def _levels(incomplete: str) -> list[str]:
 
 def option(
     *names: str, metavar: str | None = None, help: str, complete: Any = None, least: int | None = None
-) -> Any:
-    return typer.Option(*names, metavar=metavar, help=help, autocompletion=complete, min=least)
+) -> Option:
+    return Option(names, metavar, help, complete, least)
 
 
-# A hidden argument has no section in --help; the command's text says what PATH is.
-Paths = Annotated[list[str], typer.Argument(metavar="PATH", hidden=True)]
-OnePath = Annotated[str, typer.Argument(metavar="PATH", hidden=True)]
+def argument(metavar: str, *, takes_rest: bool = False) -> Option:
+    """It has no line in --help; the command's own text says what it is."""
+    return Option((), metavar, takes_rest=takes_rest)
+
+
+Paths = Annotated[list[str], argument("PATH")]
+OnePath = Annotated[str, argument("PATH")]
 Texts: TypeAlias = list[str] | None
 Text: TypeAlias = str | None
 File: TypeAlias = Path | None

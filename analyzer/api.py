@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -15,6 +14,8 @@ from .record import record, replace
 from .sources import Failure, WrapperSource, load
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from .analysis import Analysis
     from .bounds.model import Decision
     from .program import Program
@@ -180,7 +181,7 @@ def check_paths(
     With several runtimes, or ``all``, the report has an entry for each wrapper under each of them.
     Raises LookupError for an unknown runtime.
     """
-    from importlib.metadata import version
+    from .. import __version__
 
     runtimes = (runtime,) if isinstance(runtime, str) else tuple(runtime)
     todo = list(tasks(paths, runtimes, sizes or {}, stdin))
@@ -192,7 +193,7 @@ def check_paths(
         files += reports
         if progress is not None:
             progress(done, len(todo))
-    return Report(files, version("aoti-lint"))
+    return Report(files, __version__)
 
 
 def _run(

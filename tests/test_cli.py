@@ -409,12 +409,31 @@ def test_help_imports_nothing_heavy() -> None:
         "from aoti_lint.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "heavy = {'numpy', 'islpy', 'clang', 'networkx', 'rich', 'aoti_lint.analyzer', 'asyncio'} & (set(sys.modules) - brought)\n"
+        "heavy = {'numpy', 'islpy', 'clang', 'networkx', 'rich', 'aoti_lint.analyzer.program', 'asyncio'} & (set(sys.modules) - brought)\n"
         "assert not heavy, heavy\n"
     )
     done = process(code=code)
     assert done.returncode == 0, done.stderr
     assert "--write-baseline FILE" in done.stdout
+
+
+def test_an_ordinary_check_imports_only_what_it_needs() -> None:
+    code = (
+        "import sys; sys.argv = ['aoti-lint', 'check', 'fixtures/example/c2f.wrapper.cpp']\n"
+        "from aoti_lint.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as e: assert e.code == 1, e.code\n"
+        "heavy = {'typer', 'numpy', 'islpy', 'networkx', 'rich', 'dataclasses', 'logging', 'email'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parent.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_version_and_help() -> None:

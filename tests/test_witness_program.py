@@ -122,8 +122,10 @@ def test_expressions_mean_the_same_in_cpp(tmp_path: Path) -> None:
 
 
 def test_the_command() -> None:
-    from aoti_lint.cli import app
+    from aoti_lint.cli import COMMANDS
+    from aoti_lint.shell import application
 
+    app = application(COMMANDS)
     path = str(ROOT / CASES[0][0])
     done = CliRunner().invoke(app, ["witness", path, "--runtime", "libtorch"])
     assert done.exit_code == 0 and "int main()" in done.output

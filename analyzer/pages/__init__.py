@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from ... import __version__
 from .. import policy, suppress
 from ..alias import alias_graph
 from ..api import Rules, Task, analyses, check_source, graph_texts
@@ -29,7 +29,7 @@ def report_page(path: str, rules: Rules, settings: Settings) -> tuple[str, list[
         for source in load(path)
         for subject in _subjects(Task(source, settings.runtimes, settings.sizes), rules)
     ]
-    report = Report([s.file for s in subjects], version("aoti-lint"))
+    report = Report([s.file for s in subjects], __version__)
     policy.select(report, settings)
     notes = suppress.accept(report, settings, None, complete=False)
     return render(report, subjects, notes), [Failure(f.path, f.error) for f in report.files if f.error]
