@@ -4,7 +4,8 @@
 
 WRAPPER is what aoti-lint checks.  FILE is a CPU wrapper that includes torch's headers (default: one exported
 on the spot); it is given to ``g++ -fsyntax-only`` and, where installed, ``clang-tidy``.  Prints medians and
-ratios; needs torch for the headers.
+ratios; needs torch for the headers.  Install the package first (not in place with bytecode switched off): the
+first run of a source tree compiles it.
 """
 
 from __future__ import annotations

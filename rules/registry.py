@@ -7,11 +7,11 @@ documentation pages, the SARIF rule table and the tests are made from it.
 from __future__ import annotations
 
 import importlib
-import pkgutil
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..analyzer.codes import CODES
@@ -113,16 +113,18 @@ def run_rules(analysis: Analysis, rules: Sequence[Rule] | None = None) -> list[F
 def load_rules() -> tuple[Rule, ...]:
     """All rules, by code. Raises ValueError when a module is not named for its rule, so no two share a code."""
     rules: dict[str, Rule] = {}
-    package = importlib.import_module(__package__)
-    for info in pkgutil.iter_modules(package.__path__):
-        if not _MODULE.fullmatch(info.name):
-            continue
-        rule: Rule = importlib.import_module(f"{__package__}.{info.name}").RULE
+    for name in _modules():
+        rule: Rule = importlib.import_module(f"{__package__}.{name}").RULE
         wanted = f"{rule.code.lower()}_{rule.name.replace('-', '_')}"
-        if info.name != wanted:
-            raise ValueError(f"rules/{info.name}.py holds {rule.code} {rule.name}: call it {wanted}.py")
+        if name != wanted:
+            raise ValueError(f"rules/{name}.py holds {rule.code} {rule.name}: call it {wanted}.py")
         rules[rule.code] = rule
     return tuple(rules[c] for c in sorted(rules))
+
+
+def _modules() -> list[str]:
+    """Names of the modules that hold a rule (pkgutil would say the same, and import much to do it)."""
+    return [name for name in (f.stem for f in Path(__file__).parent.glob("*.py")) if _MODULE.fullmatch(name)]
 
 
 def get_rule(code: str) -> Rule | None:

@@ -110,10 +110,9 @@ def module(name: str, rule: Rule) -> types.ModuleType:
 def test_a_module_is_named_for_its_rule(
     monkeypatch: pytest.MonkeyPatch, modules: dict[str, Rule], message: str
 ) -> None:
-    names = [types.SimpleNamespace(name=name) for name in modules]
     made = {f"{registry.__package__}.{name}": module(name, rule) for name, rule in modules.items()}
     real = importlib.import_module
-    monkeypatch.setattr("pkgutil.iter_modules", lambda path: names)
+    monkeypatch.setattr(registry, "_modules", lambda: list(modules))
     monkeypatch.setattr("importlib.import_module", lambda name: made.get(name) or real(name))
     load_rules.cache_clear()
     try:
