@@ -26,6 +26,10 @@ def base_name(op: str) -> str:
     return m.group(1) if m else op.removeprefix("aoti_torch_")
 
 
+#: Arguments that an op changes although its name does not say so.
+_CHANGED = {"gated_delta_rule": (5,)}
+
+
 def writes(op: str, args: Sequence[object]) -> tuple[Tensor, ...] | None:
     """Operands an op writes; None when that is not known from its name.
 
@@ -42,7 +46,7 @@ def writes(op: str, args: Sequence[object]) -> tuple[Tensor, ...] | None:
         or re.search(r"_$|__\w+$|^zero_|_inplace", name)
     ):
         return tuple(tensors[:1])
-    return ()
+    return tuple(a for at, a in enumerate(args) if at in _CHANGED.get(name, ()) and isinstance(a, Tensor))
 
 
 def result_layouts(op: str, args: Sequence[object], ranges: Ranges) -> list[Shape]:

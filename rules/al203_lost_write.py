@@ -11,6 +11,7 @@ from ..analyzer.findings import Evidence, Finding, Related
 from ..analyzer.memory import Tensor
 from ..analyzer.rows import ends
 from . import common
+from .op_messages import kernel_args
 from .registry import Rule
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         for fact in body.facts:
             if isinstance(fact, ViewFact) and _copied(fact):
                 yield from _lost(analysis, body, fact)
+            elif isinstance(fact, LaunchFact):
+                yield from _by_value(analysis, body, fact)
 
 
 def _copied(fact: ViewFact) -> bool:
@@ -41,10 +44,21 @@ def _lost(analysis: Analysis, body: Body, fact: ViewFact) -> Iterator[Finding]:
             yield _finding(analysis, body, fact, writer, tensor, verdict, later)
 
 
+def _by_value(analysis: Analysis, body: Body, launch: LaunchFact) -> Iterator[Finding]:
+    """What a GPU kernel writes to a tensor that the runtime hands it as a copy."""
+    for tensor, outcome in kernel_args(analysis, launch):
+        stores = [
+            v for v in body.verdicts if v.launch is launch and v.tensor == tensor and v.access.kind != "load"
+        ]
+        later = copies.used_later(body, tensor.storage, launch.seq) if stores else None
+        if outcome.kind == "copied" and later is not None:
+            yield _finding(analysis, body, None, launch, tensor, stores[0], later)
+
+
 def _finding(
     analysis: Analysis,
     body: Body,
-    fact: ViewFact,
+    fact: ViewFact | None,
     writer: LaunchFact | CallFact,
     tensor: Tensor,
     verdict: Verdict | None,
@@ -54,17 +68,18 @@ def _finding(
     kernel = writer.event.kernel if isinstance(writer, LaunchFact) else None
     name = kernel or (writer.event.op if isinstance(writer, CallFact) else "")
     through = f" through {verdict.param.name}" if verdict else ""
-    related = common.origin(fact.source)
+    related = common.origin(fact.source if fact is not None else tensor)
     related.append(Related(f"{name} writes the copy here", writer.event.loc))
     if verdict:
         related.append(Related(f"{verdict.param.name}[{verdict.access.text}]", verdict.access.loc))
     if isinstance(later, (LaunchFact, CallFact, OutputFact)):
         related.append(Related(f"{root.name} is used here, without what was written", later.event.loc))
-    copy = "packed copy" if fact.outcome.kind == "copy" else "copy it is given"
+    copy = "packed copy" if fact is not None and fact.outcome.kind == "copy" else "copy it is given"
     return RULE.finding(
         f"what {name} writes{through} into the {copy} of {common.named(tensor)} never reaches {root.name}, "
         f"which is used later",
-        fact.event.loc, related=related, storage=root.name, tensor=tensor.label, base=fact.tensor.base,
+        fact.event.loc if fact is not None else writer.event.loc, related=related, storage=root.name,
+        tensor=tensor.label, base=tensor.base,
         kernel=kernel, parameter=verdict.param.name if verdict else None,
         launch_line=writer.event.loc.line if kernel else None,
         op=None if kernel else name, source_nodes=common.source_nodes(analysis, tensor),
@@ -96,7 +111,7 @@ RULE = Rule(
     summary="A write goes into a packed copy, and the buffer it was meant for is used later without it.",
     explanation="""
     The wrapper fills part of a buffer through a view (the slice of a cat, say). The runtime gave it a copy
-    instead. The buffer keeps what it held before, usually nothing, and is read as if it had been filled:
+    instead; so it does with a CPU tensor that a GPU kernel writes. The buffer keeps what it held before, usually nothing, and is read as if it had been filled:
     silent wrong results.
     """,
     bad="""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..analyzer.facts import ViewFact
 from ..analyzer.findings import Finding, Related
 from ..analyzer.memory import Storage
+from ..analyzer.runtimes.predicates import numel
 from . import common
 from .registry import Rule
 
@@ -31,9 +32,10 @@ def _finding(analysis: Analysis, storage: Storage, views: list[ViewFact]) -> Fin
     first = views[0]
     more = f" and {len(views) - 1} more" if len(views) > 1 else ""
     size = f" ({storage.capacity} elements of {storage.dtype})" if storage.capacity is not None else ""
+    also = "".join(f"; {text}" for text in _besides(first, views))
     return RULE.finding(
         f"{analysis.profile.name} never frees {storage.name}{size}: {common.named(first.tensor)}, a view at offset "
-        f"{first.event.offset}{more}, holds on to it; each run leaks another",
+        f"{first.event.offset}{more}, holds on to it; each run leaks another{also}",
         first.event.loc,
         related=[
             *common.origin(first.source),
@@ -42,6 +44,20 @@ def _finding(analysis: Analysis, storage: Storage, views: list[ViewFact]) -> Fin
         storage=storage.root.name, tensor=first.tensor.label, base=first.tensor.base, op=first.event.op,
         source_nodes=common.source_nodes(analysis, first.tensor), evidence=common.layout_evidence(first.tensor),
     )  # fmt: skip
+
+
+def _besides(first: ViewFact, views: list[ViewFact]) -> Iterator[str]:
+    """What else becomes of views that have a buffer object of their own."""
+    if first.tensor.storage.device == "cpu":
+        yield first.outcome.reason
+    for other in views[1:]:
+        same = other.tensor.offset == first.tensor.offset and other.tensor.sizes != first.tensor.sizes
+        if same and numel(other.tensor.sizes or ()) != numel(first.tensor.sizes or ()):
+            yield (
+                f"from line {other.event.loc.line} on {common.named(first.tensor)} is bound with the length of "
+                f"{common.named(other.tensor)}, {numel(other.tensor.sizes or ())} elements"
+            )
+            return
 
 
 RULE = Rule(

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..analyzer.facts import CallFact, ViewFact
 from ..analyzer.findings import Finding
+from ..analyzer.memory import Tensor
+from ..analyzer.runtimes.predicates import same_strides_where_it_matters
+from . import common
 from .op_messages import judged
 from .registry import Rule
 
@@ -15,6 +19,29 @@ if TYPE_CHECKING:
 
 def check(analysis: Analysis) -> Iterator[Finding]:
     yield from judged(analysis, RULE, "misread")
+    replaced = {view.tensor: view for view in analysis.facts(ViewFact) if _replaced(analysis, view)}
+    for call in analysis.facts(CallFact):
+        for tensor in dict.fromkeys(call.operands):
+            if tensor in replaced:
+                yield _misread(analysis, call, tensor)
+
+
+def _replaced(analysis: Analysis, view: ViewFact) -> bool:
+    """Whether the runtime made the view in place, but with other strides than it was asked for."""
+    sizes, asked, made = view.tensor.sizes, view.tensor.meant_strides, view.outcome.strides
+    if view.outcome.kind != "alias" or sizes is None or asked is None or len(asked) != len(made):
+        return False
+    return same_strides_where_it_matters(sizes, asked, made, analysis.ranges) is False
+
+
+def _misread(analysis: Analysis, call: CallFact, tensor: Tensor) -> Finding:
+    event = call.event
+    return RULE.finding(
+        f"{event.op}: uses {common.named(tensor)} with strides {common.braces(tensor.strides)}, by which "
+        f"{analysis.profile.name} has replaced {common.braces(tensor.meant_strides)}; the result is wrong without notice",
+        event.loc, related=common.origin(tensor), storage=tensor.storage.root.name, tensor=tensor.label,
+        base=tensor.base, op=event.op, source_nodes=event.source_nodes, evidence=common.layout_evidence(tensor),
+    )  # fmt: skip
 
 
 RULE = Rule(
@@ -24,7 +51,8 @@ RULE = Rule(
     summary="A library op does not look at the strides of an operand that is not laid out as it assumes.",
     explanation="""
     The op describes its operand by sizes alone, as dense in a fixed order, and the operand is laid out
-    otherwise (channels-last, transposed, padded). Nothing fails; every result is wrong.
+    otherwise (channels-last, transposed, padded). Nothing fails; every result is wrong. The same comes of a view whose
+    strides the runtime has replaced, negative ones by dense ones, and of calls whose numbers an op gets wrong.
     """,
     bad="""
     // buf0 is {1, 8, 16, 16} with strides {2048, 1, 128, 8}; the op reads it as {2048, 256, 16, 1}

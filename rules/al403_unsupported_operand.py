@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.facts import AllocFact
+from ..analyzer.facts import AllocFact, LaunchFact
 from ..analyzer.findings import Finding
 from . import common
-from .op_messages import judged
+from .op_messages import judged, kernel_args
 from .outcomes import effect, ends_run
 from .registry import Rule
 
@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 
 def check(analysis: Analysis) -> Iterator[Finding]:
     yield from judged(analysis, RULE, "reject")
+    for launch in analysis.facts(LaunchFact):
+        for tensor, outcome in kernel_args(analysis, launch):
+            if outcome.kind == "reject":
+                yield RULE.finding(
+                    f"{launch.event.kernel} is given {common.named(tensor)}: {outcome.reason}; {effect(outcome)}",
+                    launch.event.loc, related=common.origin(tensor), storage=tensor.storage.root.name,
+                    tensor=tensor.label, base=tensor.base, kernel=launch.event.kernel, launch_line=launch.event.loc.line,
+                    source_nodes=common.source_nodes(analysis, tensor, launch),
+                    evidence=common.layout_evidence(tensor), stops=ends_run(outcome),
+                )  # fmt: skip
     for fact in analysis.facts(AllocFact):
         if fact.outcome.kind == "reject" and fact.outcome.fact.endswith("dtype"):
             t = fact.tensor

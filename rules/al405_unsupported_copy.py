@@ -29,7 +29,10 @@ def check(analysis: Analysis) -> Iterator[Finding]:
             or src.layout is None
         ):
             continue
-        refused = refusal(analysis.profile.copy(dst.layout, src.layout, analysis.ranges))
+        outcome = analysis.profile.copy(dst.layout, src.layout, analysis.ranges)
+        refused = refusal(outcome)
+        if outcome.slow:
+            refused = Refusal(outcome.reason, "warning", None, False)
         if refused is not None:
             yield _finding(fact, dst, src, refused)
 
@@ -54,7 +57,8 @@ RULE = Rule(
     explanation="""
     `aoti_torch_copy_` broadcasts, converts and permutes under libtorch. Other runtimes copy bytes: they refuse
     different strides, dtypes or shapes when the copy is run, or, worse, put elements in the wrong place. It
-    matters wherever the wrapper writes a mutated buffer back, and at the edge to the caller.
+    matters wherever the wrapper writes a mutated buffer back, and at the edge to the caller. A copy that is right
+    but done one element at a time is a warning.
     """,
     bad="""
     // buf0 is {1, 8, 16, 16} with strides {2048, 1, 128, 8}, arg0_1 is contiguous

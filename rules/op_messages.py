@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from ..analyzer.facts import CallFact
+from ..analyzer.facts import CallFact, LaunchFact
 from ..analyzer.findings import Finding
 from ..analyzer.memory import Tensor
-from ..analyzer.runtimes.model import Judgement
+from ..analyzer.record import replace
+from ..analyzer.runtimes.model import Judgement, OpArg
+from ..analyzer.runtimes.ops import OpPolicy
+from ..analyzer.runtimes.profile import Outcome
 from . import common
 from .outcomes import effect, ends_run
 
@@ -17,24 +20,48 @@ if TYPE_CHECKING:
     from .registry import Rule
 
 
+#: Arguments of a C call; a tensor without a known layout is left out.
+Args: TypeAlias = "tuple[OpArg, ...]"
+
+
 def judged(analysis: Analysis, rule: Rule, kind: str) -> Iterator[Finding]:
     """One finding for each judgement of ``kind`` on the arguments of every call."""
+    calls: dict[str, list[Args]] = {}
     for fact in analysis.facts(CallFact):
         policy = analysis.profile.op(fact.event.op)
         if policy is None:
             continue
-        for verdict in judge(analysis, fact):
+        args: Args = tuple(_asked(a) for a in fact.args)
+        earlier = calls.setdefault(policy.name, [])
+        after = _after(policy, args, earlier)
+        for verdict in (*policy.judge(args, analysis.ranges), *after):
             if verdict.kind == kind:
                 yield _finding(analysis, rule, fact, verdict)
+        if policy.pair_checks and not after:
+            earlier.append(args)
 
 
-def judge(analysis: Analysis, fact: CallFact) -> tuple[Judgement, ...]:
-    """What the runtime's op policy says about a call; a tensor without a known layout is left out."""
-    policy = analysis.profile.op(fact.event.op)
-    if policy is None:
-        return ()
-    args = tuple(a.layout if isinstance(a, Tensor) else a for a in fact.args)
-    return policy.judge(args, analysis.ranges)  # type: ignore[arg-type]
+def _asked(argument: object) -> OpArg:
+    """An argument as an op policy is asked about it, without a dtype that the wrapper does not state."""
+    if not isinstance(argument, Tensor):
+        return argument  # type: ignore[return-value]
+    layout = argument.layout
+    return replace(layout, dtype=None) if layout is not None and argument.storage.guessed else layout
+
+
+def _after(policy: OpPolicy, args: Args, earlier: list[Args]) -> list[Judgement]:
+    """What is wrong after the earlier calls, of which none was wrong after another."""
+    found = (policy.judge_after(args, before) for before in earlier)
+    return next(filter(None, found), [])
+
+
+def kernel_args(analysis: Analysis, launch: LaunchFact) -> Iterator[tuple[Tensor, Outcome]]:
+    """Tensors of a Metal kernel's launch, each once, with how the runtime hands them over."""
+    if launch.kernel is None or launch.kernel.dialect != "metal":
+        return
+    for tensor in dict.fromkeys(launch.args.values()):
+        if tensor.layout is not None:
+            yield tensor, analysis.profile.kernel_arg(tensor.layout, analysis.ranges)
 
 
 def _finding(analysis: Analysis, rule: Rule, fact: CallFact, verdict: Judgement) -> Finding:

@@ -8,7 +8,7 @@ from typing import Any
 from ..program import ITEMSIZE
 from . import model
 from .decide import TESTS, WORDS, is_test
-from .op_checks import CHECKS
+from .op_checks import CHECKS, PAIR_CHECKS
 from .ops import POLICIES, ArgPolicy, OpPolicy, ParamPolicy
 from .profile import Profile
 from .table import Table
@@ -70,6 +70,7 @@ def _rule(t: Table, outcomes: tuple[str, ...]) -> model.Rule:
         ordered=t.flag("ordered", True),
         leaks=t.flag("leaks", False),
         gathered=t.flag("gathered", False),
+        slow=t.flag("slow", False),
         bug=t.text("bug", ""),
     )
     for _, word, _, _ in Formatter().parse(rule.why):
@@ -163,6 +164,7 @@ def _op(t: Table, name: str) -> OpPolicy:
         rank_error=t.text("rank_error", "InvalidArgument", _ERRORS),
         dtype_error=t.text("dtype_error", "InvalidArgument", _ERRORS),
         checks=t.texts("checks", CHECKS),
+        pair_checks=t.texts("pair_checks", PAIR_CHECKS),
         unmodelled=t.text("unmodelled", ""),
         note=t.text("note", ""),
     )

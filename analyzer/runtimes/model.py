@@ -35,7 +35,7 @@ class Rule:
     ``error`` is what a rejection does: ``abort`` (the process ends), ``undefined`` (the runtime itself
     misbehaves) or the name of the error code.  ``carry`` names the strides the result has, ``binding`` how
     kernels and ops reach its memory, ``ordered`` whether accesses through it wait for those through its
-    base, ``leaks`` whether its base is never freed.
+    base, ``leaks`` whether its base is never freed, ``slow`` whether it is right and far slower than it need be.
     """
 
     id: str
@@ -48,6 +48,7 @@ class Rule:
     ordered: bool = True
     leaks: bool = False
     gathered: bool = False
+    slow: bool = False
     bug: str = ""
 
 

@@ -102,6 +102,32 @@ def randint_out(args: Sequence[OpArg], ranges: Ranges) -> list[Judgement]:
     return [Judgement("out", 0, "misread", reason, "", "op.randint_low_out.size", "CUD-RANDINT")]
 
 
+def conv_cache(args: Sequence[OpArg], earlier: Sequence[OpArg]) -> list[Judgement]:
+    """A compiled graph is kept under the shapes; having a bias and the output padding are no part of its key."""
+    if _key(args) != _key(earlier):
+        return []
+    bias, kept = args[2] is not None, earlier[2] is not None
+    if bias != kept:
+        reason = "runs the graph kept from an earlier call of these shapes, which " + (
+            "has a bias" if kept else "has no bias: this one is dropped"
+        )
+    elif args[10] != earlier[10]:
+        reason = "runs the graph kept from an earlier call of these shapes, which has another output padding"
+    else:
+        return []
+    return [Judgement("", -1, "misread", reason, "", "op.convolution.cache", "MET-CONV-CACHE")]
+
+
+def _key(args: Sequence[OpArg]) -> list[object]:
+    """What a convolution's graph is kept under: shapes of input and weight, and the numbers but output padding."""
+    shapes = [(a.sizes, a.dtype) if isinstance(a, Layout) else None for a in args[:2]]
+    return [*shapes, *args[3:10], *args[12:]]
+
+
+#: Checks of a call against an earlier one of the same op.
+PAIR_CHECKS: dict[str, Callable[[Sequence[OpArg], Sequence[OpArg]], list[Judgement]]] = {
+    "conv-cache": conv_cache
+}
 CHECKS: dict[str, Callable[[Sequence[OpArg], Ranges], list[Judgement]]] = {
     "conv-bias": conv_bias,
     "conv-bias-unless-4d": conv_bias_unless_4d,

@@ -8,7 +8,7 @@ from ..ranges import Ranges
 from ..record import record
 from . import predicates as p
 from .model import Judgement, Layout, OpArg, constant_number, shape
-from .op_checks import CHECKS
+from .op_checks import CHECKS, PAIR_CHECKS
 from .predicates import Exprs, Tri
 
 #: More arguments than any C call here has; positions past the end count as null.
@@ -69,6 +69,7 @@ class OpPolicy:
     rank_error: str = "InvalidArgument"
     dtype_error: str = "InvalidArgument"
     checks: tuple[str, ...] = ()
+    pair_checks: tuple[str, ...] = ()
     unmodelled: str = ""
     note: str = ""
 
@@ -89,6 +90,11 @@ class OpPolicy:
         for name in self.checks:
             out.extend(CHECKS[name](args, ranges))
         return tuple(out)
+
+    def judge_after(self, args: Sequence[OpArg], earlier: Sequence[OpArg]) -> list[Judgement]:
+        """What is wrong with these arguments after a call with ``earlier`` ones."""
+        both = [(*a, *(None for _ in range(len(a), MAX_ARGS))) for a in (args, earlier)]
+        return [found for name in self.pair_checks for found in PAIR_CHECKS[name](*both)]
 
     def result_strides(self, index: int, sizes: Exprs, args: Sequence[OpArg], ranges: Ranges) -> Exprs | None:
         """Strides of result ``index`` of these sizes, or None when that is not known."""

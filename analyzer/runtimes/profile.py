@@ -37,6 +37,7 @@ class Outcome:
     ``condition`` says what an undecided outcome depends on and ``cases`` gives, for kinds that do occur,
     sizes at which they do.  ``fact`` is the id of the rule that decided, ``bug`` that of the known bug behind it.
     ``ordered`` False: a copy does not wait for writes before it, accesses through a view not for those through its base.
+    ``slow``: it is right, and far slower than it need be.
     """
 
     kind: str
@@ -48,6 +49,7 @@ class Outcome:
     bug: str = ""
     cases: tuple[Case, ...] = ()
     ordered: bool = True
+    slow: bool = False
 
 
 @record(frozen=True)
@@ -284,7 +286,9 @@ class Profile:
             return Outcome("unknown", "the order of its dims is not decided", fact=f"{subject}.{rule.id}")
         error, fact = rule.error, f"{subject}.{rule.id}"
         effect = effect_of(rule.then, error)
-        return Outcome(rule.then, explain(rule, s), effect, error, "", fact, rule.bug, (), rule.ordered)
+        return Outcome(
+            rule.then, explain(rule, s), effect, error, "", fact, rule.bug, (), rule.ordered, rule.slow
+        )
 
 
 def _fields(o: Outcome) -> tuple[str, str, str, str, str, str, str, tuple[Case, ...]]:
