@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..expr import TRUE, Cond, Expr, as_expr, const, sym
+from ..expr import TRUE, Cond, Expr, as_expr, compare, const, sym
 from ..program import Var
 from .cpu_expr import Evaluator
 from .cpu_record import AccessKind, lane_var
@@ -40,11 +40,14 @@ class Memory(Evaluator):
         """An element of a local array is assigned. A loop over all elements makes it a vector."""
         array.deps |= self.deps_of(v)
         name = next(iter(number.symbols), "")
-        if number != sym(name) or not any(x.name == name for x in self.vars):
+        once = bool(self.names) and self.names[-1][1] == number and number.value is not None
+        if not once and (number != sym(name) or not any(x.name == name for x in self.vars)):
             array.content = None
             return
         array.deps = (array.deps - {name}) | {LANE}
         since = [g.cond for g in self.guards[array.depth :] if not g.check and g.lanes is None]
+        if once:  # a loop over one element has no variable
+            since.append(compare("==", sym(LANE), number))
         if since:  # the other elements hold anything
             v = self.select(Cond.join("and", since), v, self.typed(array.dtype, frozenset()))
         array.content = self.to_lanes(v, name)

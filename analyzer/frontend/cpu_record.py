@@ -141,6 +141,8 @@ class Recorder(State):
         ]
         have = [*mask.conjuncts(), *path]
         numbers = [sym(v.name) for v in self.vars if v.name in self._lane_vars]
+        if self.names and self.names[-1][0] in self._lane_vars and self.names[-1][1].value is not None:
+            numbers.append(self.names[-1][1])
         if any(v.name == LANE for v in lanes):
             numbers.append(sym(LANE))
         for g in self.guards:

@@ -134,6 +134,8 @@ class State:
             return v
         if len(number.terms) == 1 and not number.constant:
             self._lane_vars |= number.symbols
+        elif self.names and self.names[-1][1] == number:
+            self._lane_vars.add(self.names[-1][0])  # the counter of a loop of one iteration
         return self.moved(v, LANE, number)
 
     def moved(self, v: Value, name: str, number: Expr) -> Value:
