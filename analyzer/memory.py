@@ -18,7 +18,7 @@ class Storage:
 
     ``copy``: the packed copy a runtime made of a view; ``of`` is the tensor it was copied from, as the
     wrapper meant it.  ``joined``: either of several storages, after a branch.  ``guessed``: the wrapper does not
-    state ``dtype``.
+    state ``dtype``.  ``stack``: an array of the function itself.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Storage:
     reason: str = ""
     parts: tuple[Storage, ...] = ()
     guessed: bool = False
+    stack: bool = False
 
     def elements(self, dtype: str | None) -> Expr | None:
         """Capacity in elements of another dtype."""

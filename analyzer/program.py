@@ -168,7 +168,8 @@ class View:
 
     ``reinterpret``: ``offset`` (elements) is relative to the base's own offset.  ``as_strided``: the base's
     offset is kept.  ``alias``: same layout.  ``dtype``: same bytes seen as ``dtype``.  ``pool``: ``offset`` in
-    BYTES from the start of the pool.
+    BYTES from the start of the pool.  ``arrayref``: what a stack array is copied into for a call, other tensors
+    as they are.
     """
 
     result: str

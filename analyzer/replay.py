@@ -50,7 +50,7 @@ from .program import Tensor as Operand
 from .ranges import Ranges
 from .record import replace
 from .runtimes.predicates import extent
-from .runtimes.profile import Profile
+from .runtimes.profile import Profile, ViewOutcome
 
 
 class Replay:
@@ -147,7 +147,11 @@ class Replay:
         sizes, strides = self.subs(e.sizes), self.subs(e.strides)
         outcome = self.profile.alloc(sizes, strides, e.dtype, e.device, self.ranges)
         name = e.result.removesuffix("_handle")
-        storage = self._new(Storage(name, "allocation", outcome.capacity, e.dtype, e.loc, device=e.device))
+        storage = self._new(
+            Storage(
+                name, "allocation", outcome.capacity, e.dtype, e.loc, device=e.device, stack=e.op == "stack"
+            )
+        )
         tensor = Tensor(
             name, storage, ZERO, e.dtype, sizes, outcome.strides if outcome.kind != "reject" else strides, e.loc,
             meant_strides=strides,
@@ -159,8 +163,19 @@ class Replay:
         source = self.use(e.base, e.loc, "view")
         if source is None:
             return self._lost(e.result, e.base, e.loc)
-        if e.how in ("alias", "arrayref"):
+        if e.how == "alias":
             self.bind(e.result, self._renamed(source, e.result), e.loc, raw=True)
+            return
+        if e.how == "arrayref":
+            if source.storage.stack and source.layout is not None:
+                kept = ViewOutcome(
+                    "alias",
+                    strides=source.layout.strides,
+                    offset=source.offset,
+                    expected_offset=source.offset,
+                )
+                self.facts.append(ViewFact(self.seq, e, kept, source, source))
+            self.bind(e.result, source, e.loc)
             return
         if source.layout is None and e.how == "reinterpret":
             return self._view_of_unknown(e, source)
@@ -176,22 +191,10 @@ class Replay:
         storage, offset, carried = source.storage, outcome.offset, outcome.strides
         if outcome.kind == "copy":
             of = Tensor(
-                e.result,
-                source.storage,
-                outcome.expected_offset,
-                dtype,
-                sizes,
-                meant,
-                e.loc,
-                e.base,
-                meant,
-                True,
-            )
-            storage = self._new(
-                Storage(
-                    self._display(e.result), "copy", outcome.capacity, dtype, e.loc, of, source.storage.device
-                )
-            )
+                e.result, source.storage, outcome.expected_offset, dtype, sizes, meant, e.loc, e.base, meant, True
+            )  # fmt: skip
+            name, device = self._display(e.result), source.storage.device
+            storage = self._new(Storage(name, "copy", outcome.capacity, dtype, e.loc, of, device))
         takes_over = e.how == "pool" or e.note == "reuse"
         tensor = Tensor(
             self._display(e.result), storage, offset, dtype, sizes, carried, e.loc, source.label or source.base,

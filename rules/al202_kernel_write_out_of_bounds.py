@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..analyzer.facts import ViewFact
 from ..analyzer.findings import Finding
+from ..analyzer.record import replace
+from ..analyzer.runtimes.predicates import numel
+from . import common
 from .bounds_messages import out_of_bounds
 from .registry import Rule
 
@@ -15,6 +19,29 @@ if TYPE_CHECKING:
 
 def check(analysis: Analysis) -> Iterator[Finding]:
     yield from out_of_bounds(analysis, RULE, ("store", "atomic"), "writes")
+    for fact in analysis.facts(ViewFact):
+        if fact.event.how == "arrayref":
+            yield from _stack_copy(analysis, fact)
+
+
+def _stack_copy(analysis: Analysis, fact: ViewFact) -> Iterator[Finding]:
+    """A view of a stack array that is copied by the number of elements its array has, not by its own."""
+    t = fact.source
+    if t.storage.capacity is None or t.sizes is None:
+        return
+    count, room = t.storage.capacity - t.offset, numel(t.sizes)
+    if analysis.ranges.nonneg(count - room - 1) is not True:
+        return
+    yield RULE.finding(
+        f"{common.named(t)} is copied into a tensor of its own {common.braces(t.sizes)}: {count} elements are written, "
+        f"as many as {t.storage.name} has from there on, and {room} fit",
+        fact.event.loc, related=common.origin(t), storage=t.storage.root.name, tensor=t.label, base=t.base,
+        source_nodes=common.source_nodes(analysis, t),
+        evidence=replace(
+            common.layout_evidence(t), access="write", min=0, max=common.number(count - 1), available=common.number(room)
+        ),
+        help="Copy the view's elements into an array of its own first (x.clone() in the model).",
+    )  # fmt: skip
 
 
 RULE = Rule(

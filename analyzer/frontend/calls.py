@@ -36,6 +36,8 @@ WRAPPERS = frozenset((
     "expensive_copy_to_tensor_if_needed", "convert_arrayref_tensor_to_tensor", "ConstantHandle",
     "unwrap_raii_handle_if_needed", "move",
 ))  # fmt: skip
+#: Those that copy a stack array's elements, as many as the array has from there on.
+_COPIES = frozenset(("copy_arrayref_tensor_to_tensor", "convert_arrayref_tensor_to_tensor"))
 _POINTER_METHODS = frozenset(("data_ptr", "data"))
 
 
@@ -48,7 +50,24 @@ def dtype_of(text: str) -> str:
 
 def handle(r: Reader, node: Node) -> str | None:
     """Name of the tensor a node denotes; views written inline become events. None when it is no tensor."""
-    node = peel(node)
+    name = _handle(r, peel(node))
+    if name is None or not _copies(node):
+        return name
+    copy = r.temporary()
+    r.emit(View(copy, name, None, None, ZERO, "arrayref", r.loc(node)))
+    return copy
+
+
+def _copies(node: Node) -> bool:
+    """Whether a tensor on the stack is copied into one of its own here."""
+    while node.kind in ("cast", "call", "construct") and node.kids and node is not peel(node):
+        if node.value in _COPIES:
+            return True
+        node = node.kids[-1]
+    return False
+
+
+def _handle(r: Reader, node: Node) -> str | None:
     if node.kind == "name":
         value = r.value(node.value)
         if isinstance(value, Handle):
@@ -108,7 +127,7 @@ def argument(r: Reader, node: Node) -> Arg:
             return value
         if isinstance(value, Text_):
             return value.text
-    name = handle(r, inner)
+    name = handle(r, node)
     if name is not None:
         return Tensor(name)
     ints = r.ints(inner)

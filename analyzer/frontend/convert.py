@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _REFS = frozenset((43, 44, 45, 46, 47, 48, 49, 50))
 _OPERATOR = re.compile(r"operator\s*(.+)")
 _CALLEE = re.compile(r"(?:[\w:]+\s*(?:<[^;()]*>)?\s*(?:::|\.|->)\s*)*(?:template\s+)?(\w+)\s*(?:<|\(|\{)")
+_WORD = re.compile(r"[^\W\d]\w*")
 _NAME = re.compile(r"[A-Za-z_][\w:]*\Z")
 
 
@@ -52,7 +53,9 @@ class Converter:
         return Node("other", text, kids, a, b)
 
     def name(self, c: Any, a: int, b: int) -> Node:
-        return Node("name", self.u.spelling(c), [], a, b)
+        # Asking libclang is slow; a plain name is its own text.
+        text = self.text[a:b]
+        return Node("name", text if text.isidentifier() else self.u.spelling(c), [], a, b)
 
     def integer(self, c: Any, a: int, b: int) -> Node:
         text = self.text[a:b].rstrip("uUlL")
@@ -208,9 +211,14 @@ class Converter:
     def var(self, c: Any, a: int, b: int) -> Node:
         lib = self.u._lib
         at = self.u._offset(lib.clang_getCursorLocation(c))
-        name = self.u.spelling(c)
+        word = _WORD.match(self.text, at)
+        name = word[0] if word else self.u.spelling(c)
         after = at + len(name)
-        kids = [k for k in self.kids(c) if k.start >= after or k.kind == "lambda"]
+        kids = [
+            k for k in self.kids(c)
+            # A constructor with several arguments starts at the name.
+            if k.start >= after or k.kind == "lambda" or (k.kind == "construct" and len(k.kids) > 1)
+        ]  # fmt: skip
         kids = [k for k in kids if not (k.kind == "construct" and not k.kids and k.start <= at)]
         return Node("decl", name, kids, a, b, self.text[a:at].strip())
 
