@@ -59,7 +59,6 @@ def _finding(analysis: Analysis, found: Misaligned, what: str, uses: list[Misali
             min=common.number(found.byte), unit="bytes", witness=found.sizes or None, sizes=layout.sizes,
             strides=layout.strides, offset=layout.offset,
         ),
-        stops=launch is not None,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ of a finding or its evidence, ``line`` being that of its location; ``bugs``: the
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -54,3 +55,20 @@ def test_a_bad_fixture_shows_its_rule_and_an_ok_one_does_not(folder: Path, case:
     assert (folder.name in codes) == case["file"].startswith("bad")
     # Every bad case says which numbers matter.
     assert all(len(f) > 1 for f in case["findings"] if f["code"] == folder.name)
+
+
+#: What a finding says happens, where the load or the run ends.
+ENDS = re.compile(
+    r"the process ends|the call fails|the model does not load|the first call fails|that is an invalid launch"
+)
+
+
+@pytest.mark.parametrize(("folder", "case"), CASES)
+def test_severity_follows_effect(folder: Path, case: dict[str, Any]) -> None:
+    """What ends the run is an error and says so; what leaks or is slow is a warning."""
+    (file,) = check_paths([str(folder / case["file"])], run_rules, runtime=case["runtime"], jobs=1).files
+    for f in file.findings:
+        if f.severity == "error":
+            assert f.stops == bool(ENDS.search(f.message)), f.message
+        if re.search(r"each run leaks|one element at a time", f.message):
+            assert f.severity == "warning", f.message

@@ -57,7 +57,7 @@ def _rule(subject: str, rule: Rule, source: str) -> Row:
         "" if rule.ordered else "not ordered after queued work",
         "base leaks" if rule.leaks else "",
         "ops are given a packed copy" if rule.gathered else "",
-        "element by element" if rule.slow else "",
+        "slow" if rule.slow else "",
         rule.bug,
     ]
     return f"{subject}: {tests}", ", ".join([rule.then, *filter(None, extras)]), source
