@@ -46,6 +46,12 @@ class Cells:
     def __getitem__(self, element: int) -> int:
         return self._value if self._data is None else self._data[element]
 
+    def at(self, index: np.ndarray) -> np.ndarray:
+        """The values of the cells at an array of elements. All must be inside."""
+        import numpy as np
+
+        return np.full(index.shape, self._value) if self._data is None else self._array()[index]
+
     def set(self, elements: Elements, value: int) -> None:
         """Give the cells of a set a value. The set must fit."""
         for b in elements.boxes:

@@ -10,11 +10,12 @@ from itertools import islice, product
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from .cells import Cells
+from .elements import Elements, elements
 from .expr import evaluate, evaluate_cond
 from .facts import CallFact, Fact, LaunchFact, OutputFact, Verdict, ViewFact
 from .memory import Storage, Tensor
 from .program import Var
-from .ranges import Ranges
 from .record import record
 
 if TYPE_CHECKING:
@@ -46,19 +47,47 @@ def copies(analysis: Analysis) -> dict[Storage, ViewFact]:
     return {f.tensor.storage: f for f in analysis.facts(ViewFact) if f.outcome.kind == "copy"}
 
 
-def misread(v: Verdict, ranges: Ranges) -> Misread | None:
-    """A point at which a load from a copy is in bounds and gives the wrong element, re-evaluated; or None."""
-    of = v.storage.of
+def misread(v: Verdict, analysis: Analysis) -> Misread | None:
+    """A point at which a load from a copy is in bounds and gives the wrong element, re-evaluated; or None.
+
+    What an earlier launch stored into the copy is what was meant: it was indexed with the same strides.
+    """
+    of, ranges = v.storage.of, analysis.ranges
     if of is None or v.index is None or of.sizes is None or of.meant_strides is None:
+        return None
+    stores = _stores_before(v, analysis)
+    if stores is None:
         return None
     names = (
         v.index.symbols | v.guard.symbols | _symbols(v.vars) | _layout_symbols(of)
     ) & ranges.bounds.keys()
     for sizes in ranges.samples(names) if names else [{}]:
-        found = _misread_at(v, of, sizes)
+        found = _misread_at(v, of, stores, sizes)
         if found is not None:
             return found
     return None
+
+
+def _stores_before(v: Verdict, analysis: Analysis) -> list[Verdict] | None:
+    """Stores into the copy by launches before this one, or in one loop with it; None when not all are known."""
+    found: list[Verdict] = []
+    for body in analysis.bodies:
+
+        def before(fact: LaunchFact, body: Body = body) -> bool:
+            ends = sorted((fact.seq, v.launch.seq))
+            return fact.seq < v.launch.seq or any(a <= ends[0] and ends[1] < b for a, b in body.loops)
+
+        for fact in body.facts:
+            if isinstance(fact, LaunchFact) and any(t.storage is v.storage for t in fact.args.values()):
+                unread = fact.kernel is None or fact.event.reason or fact.kernel.unmodelled
+                if unread and before(fact):
+                    return None
+        found += [
+            w
+            for w in body.verdicts
+            if w.storage is v.storage and w.access.kind != "load" and before(w.launch)
+        ]
+    return found
 
 
 def _symbols(vars_: tuple[Var, ...]) -> frozenset[str]:
@@ -69,7 +98,29 @@ def _layout_symbols(t: Tensor) -> frozenset[str]:
     return frozenset().union(*(e.symbols for e in (*(t.sizes or ()), *(t.meant_strides or ()))))
 
 
-def _misread_at(v: Verdict, of: Tensor, env: dict[str, int]) -> Misread | None:
+def _replaced(stores: list[Verdict], size: int, env: dict[str, int]) -> Cells | None:
+    """1 where a store went, among at least ``size`` elements; None when that depends on data."""
+    sets: list[Elements] = []
+    for w in stores:
+        found = None if w.index is None else elements(w.index, w.vars, w.guard, env)
+        if found is None:
+            return None
+        found = found.shifted(int(evaluate(w.start, env)))
+        if not found.empty:
+            sets.append(found)
+    if not sets:
+        return Cells(size)
+    ends = [e.ends for e in sets]
+    last = max(size - 1, *(hi for _, hi in ends))
+    if last >= POINTS or any(lo < 0 for lo, _ in ends):
+        return None
+    cells = Cells(last + 1)
+    for e in sets:
+        cells.set(e, 1)
+    return cells
+
+
+def _misread_at(v: Verdict, of: Tensor, stores: list[Verdict], env: dict[str, int]) -> Misread | None:
     assert v.index is not None and of.sizes is not None and of.meant_strides is not None
     extents: dict[str, int] = {}
     for var in v.vars:
@@ -79,33 +130,38 @@ def _misread_at(v: Verdict, of: Tensor, env: dict[str, int]) -> Misread | None:
     start = int(evaluate(v.start, env))
     layout = [int(evaluate(s, env)) for s in of.sizes], [int(evaluate(s, env)) for s in of.meant_strides]
     try:
-        return _at_first(v, layout, start, extents, env) or _anywhere(v, layout, start, extents, env)
+        replaced = _replaced(stores, prod(layout[0]), env)
+        if replaced is None:
+            return None
+        return _at_first(v, layout, start, replaced, extents, env) or _anywhere(
+            v, layout, start, replaced, extents, env
+        )
     except (ValueError, ZeroDivisionError, KeyError):
         return None  # the guard or the index depends on data
 
 
-def _at(v: Verdict, layout: _Layout, start: int, point: dict[str, int]) -> Misread | None:
+def _at(v: Verdict, layout: _Layout, start: int, replaced: Cells, point: dict[str, int]) -> Misread | None:
     assert v.index is not None
     position = int(evaluate(v.index, point)) + start
-    if not 0 <= position < prod(layout[0]):
+    if not 0 <= position < prod(layout[0]) or replaced[position]:
         return None
     holds = int(_element(position, *layout))
     return Misread(point, position, holds) if holds != position else None
 
 
 def _at_first(
-    v: Verdict, layout: _Layout, start: int, extents: dict[str, int], env: dict[str, int]
+    v: Verdict, layout: _Layout, start: int, replaced: Cells, extents: dict[str, int], env: dict[str, int]
 ) -> Misread | None:
     """Among the first iterations, where most misreads show."""
     for values in islice(product(*map(range, extents.values())), FIRST):
         point = {**env, **dict(zip(extents, values, strict=True))}
-        if evaluate_cond(v.guard, point) and (found := _at(v, layout, start, point)) is not None:
+        if evaluate_cond(v.guard, point) and (found := _at(v, layout, start, replaced, point)) is not None:
             return found
     return None
 
 
 def _anywhere(
-    v: Verdict, layout: _Layout, start: int, extents: dict[str, int], env: dict[str, int]
+    v: Verdict, layout: _Layout, start: int, replaced: Cells, extents: dict[str, int], env: dict[str, int]
 ) -> Misread | None:
     import numpy as np
 
@@ -116,13 +172,14 @@ def _anywhere(
     )
     inside = inside & (index >= 0) & (index < prod(layout[0]))
     wrong = inside & (_element(index, *layout) != index)
+    wrong &= replaced.at(np.where(inside, index, 0)) == 0
     if not wrong.any():
         return None
     at = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
     point = dict(env)
     for name in extents:
         point[name] = int(np.broadcast_to(grid[name], wrong.shape)[at])
-    return _at(v, layout, start, point)
+    return _at(v, layout, start, replaced, point)
 
 
 def _element(position: Any, sizes: list[int], strides: list[int]) -> Any:

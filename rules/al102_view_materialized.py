@@ -47,7 +47,7 @@ def _severity(analysis: Analysis, body: Body, fact: ViewFact) -> Severity:
         return "warning"
     for v in body.verdicts:
         if v.storage is storage and (
-            v.decision.status != "proved" or copies.misread(v, analysis.ranges) is not None
+            v.decision.status != "proved" or copies.misread(v, analysis) is not None
         ):
             return "warning"
     return "note"

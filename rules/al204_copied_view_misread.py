@@ -23,7 +23,7 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         if fact is None:
             continue
         for v in verdicts:
-            found = copies.misread(v, analysis.ranges)
+            found = copies.misread(v, analysis)
             if found is not None:
                 yield _finding(analysis, v, found, verdicts)
                 break

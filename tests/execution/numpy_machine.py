@@ -77,7 +77,8 @@ class Arg:
         self._count("bad_writes", elements[~inside])
         where = at[inside][:, None] + np.arange(self.item)
         self.storage.data[where] = rows[inside]
-        self.storage.state[where] = WRITTEN | FRESH
+        kept = 0 if self.compiled else self.storage.state[where] & COPIED
+        self.storage.state[where] = WRITTEN | FRESH | kept
 
     def answer(self) -> dict[str, Any]:
         out: dict[str, Any] = {"start": self.start, "bytes": int(self.storage.data.size), **self.counts}

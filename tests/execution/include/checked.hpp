@@ -67,7 +67,9 @@ struct Arg {
     widen(wmin, wmax, e);
     long b = at(e, n);
     if (b < 0) return count(bad_writes, first_bad_write, e);
-    std::memset(storage->state.data() + b, WRITTEN | FRESH, n);
+    // An op fills a copy by the copy's own layout, a kernel by the layout it was compiled for.
+    uint8_t kept = compiled ? 0 : storage->state[b] & COPIED;
+    std::memset(storage->state.data() + b, WRITTEN | FRESH | kept, n);
     std::memcpy(storage->data.data() + b, from, n);
   }
 };
