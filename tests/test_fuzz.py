@@ -75,7 +75,7 @@ def source_of(path: Path) -> WrapperSource:
 def check(source: WrapperSource, runtime: str = "auto", limit: float = LIMIT) -> FileReport:
     """The report; it must be one, and in time."""
     begin = time.process_time()
-    report = check_source(Task(source, runtime, {}), run_rules)
+    (report,) = check_source(Task(source, (runtime,), {}), run_rules)
     assert time.process_time() - begin < limit
     assert report.error is None or "internal error" not in report.error, report.error
     assert report.error is None or "\n" not in report.error
@@ -136,7 +136,7 @@ def test_raw_bytes_get_one_line(tmp_path: Path) -> None:
         file = tmp_path / name
         file.write_bytes(rng.randbytes(3000) if i % 2 else good[:2000] + rng.randbytes(500) + good[2000:])
         for source in load(str(file)):
-            report = check_source(Task(source, "auto", {}), run_rules)
+            (report,) = check_source(Task(source, ("auto",), {}), run_rules)
             assert report.error is None or ("internal error" not in report.error and "\n" not in report.error)
 
 

@@ -142,7 +142,7 @@ def judge(path: Path, m: Mutant, runtime: str, score: Score) -> None:
     except (NotRun, NotBuilt):
         counts["not run"] += 1
         return
-    report = check_source(Task(m.source, runtime, {}), run_rules)
+    (report,) = check_source(Task(m.source, (runtime,), {}), run_rules)
     assert report.status == "analysed" or "internal error" not in str(report.error), report.error
     score.wrappers.add(path)
     label = f"{path.parent.name}/{path.name.split('.')[0]} {m.kind} {m.note} ({runtime})"
@@ -171,7 +171,8 @@ def judge(path: Path, m: Mutant, runtime: str, score: Score) -> None:
 @cache
 def base_codes(path: Path, runtime: str) -> frozenset[str]:
     """Errors of the unchanged wrapper."""
-    return frozenset(_codes(check_source(Task(source_of(path), runtime, {}), run_rules)))
+    (report,) = check_source(Task(source_of(path), (runtime,), {}), run_rules)
+    return frozenset(_codes(report))
 
 
 def _witness_sizes(report: FileReport) -> dict[str, int]:
