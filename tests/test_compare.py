@@ -221,3 +221,16 @@ def test_the_example_of_the_docs(monkeypatch: pytest.MonkeyPatch) -> None:
     command, *shown = block.split("…")[0].splitlines()
     done = tool(*command.removeprefix("$ aoti-lint ").split())
     assert [line for line in shown if line] == done.stdout.splitlines()[: len(shown)]
+
+
+def test_run_under_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("export.py").write_text(
+        "import os, pathlib\n"
+        f"text = pathlib.Path({str(SLICE)!r}).read_text()\n"
+        "pathlib.Path(os.environ['TORCHINDUCTOR_CACHE_DIR'], 'a.wrapper.cpp').write_text(text)\n"
+    )
+    options = [f"--runtime={n}" for n in THREE]
+    done = tool("run", *options, "--cache", "kept", "--", sys.executable, "export.py")
+    assert done.returncode == 1
+    assert [line.split()[0] for line in done.stdout.splitlines()[2:5]] == [*VERDICTS]
