@@ -34,12 +34,14 @@ class Task:
     sizes: Mapping[str, Interval]
 
 
-def read(source: WrapperSource) -> Program:
-    """The program of a wrapper. Raises NotAWrapper with one line."""
+def read(source: WrapperSource, processes: int = 1) -> Program:
+    """The program of a wrapper, large kernel files read by several processes. Raises NotAWrapper with one line."""
     from .frontend.wrapper import read_program
 
     kernels = [(k.path, k.text) for k in source.kernels]
-    return read_program(source.wrapper.text, source.wrapper.path, kernels, source.wrapper.first_line)
+    return read_program(
+        source.wrapper.text, source.wrapper.path, kernels, source.wrapper.first_line, processes
+    )
 
 
 def analyse(source: WrapperSource, runtime: str, sizes: Mapping[str, Interval]) -> Analysis:
@@ -57,7 +59,7 @@ def _known(sizes: Mapping[str, Interval], program: Program) -> dict[str, Interva
     return {name: interval for name, interval in sizes.items() if name in known}
 
 
-def check_source(task: Task, rules: Rules) -> list[FileReport]:
+def check_source(task: Task, rules: Rules, processes: int = 1) -> list[FileReport]:
     """The report of one wrapper under each runtime; whatever goes wrong is a one-line error. It is read once."""
     from .frontend.wrapper import NotAWrapper
     from .runtimes import resolve_all
@@ -67,7 +69,7 @@ def check_source(task: Task, rules: Rules) -> list[FileReport]:
         return [FileReport(source.path, "failed", source.error)]
     path = source.wrapper.path
     try:
-        program = read(source)
+        program = read(source, processes)
     except NotAWrapper as e:
         return [FileReport(path, "failed", str(e))]
     except Exception as e:
@@ -197,7 +199,7 @@ def check_paths(
 
 
 def _run(
-    work: Callable[[Task], list[FileReport]],
+    work: Callable[..., list[FileReport]],
     todo: Sequence[Task],
     jobs: int | None,
     executor: Executor | None,
@@ -205,14 +207,14 @@ def _run(
     if executor is not None:
         yield from executor.map(work, todo)
         return
-    jobs = min(jobs or os.cpu_count() or 1, len(todo))
-    size = sum(len(t.source.wrapper.text) for t in todo if isinstance(t.source, WrapperSource))
-    if jobs <= 1 or (len(todo) < 4 and size < 4_000_000):
-        yield from map(work, todo)
+    jobs = jobs or os.cpu_count() or 1
+    size = sum(t.source.size for t in todo if isinstance(t.source, WrapperSource))
+    if min(jobs, len(todo)) <= 1 or (len(todo) < 4 and size < 4_000_000):
+        yield from map(partial(work, processes=jobs), todo)
         return
     from concurrent.futures import ProcessPoolExecutor
 
-    with ProcessPoolExecutor(jobs) as pool:
+    with ProcessPoolExecutor(min(jobs, len(todo))) as pool:
         yield from pool.map(work, todo)
 
 

@@ -179,7 +179,7 @@ def _enumerate(index: Expr, variables: list[Var], guard: Cond) -> np.ndarray | N
         values, inside = np.broadcast_arrays(evaluate(index, grid), evaluate_cond(guard, grid))
     except (ZeroDivisionError, ValueError, OverflowError):
         return None
-    found = values[inside]
+    found: np.ndarray = values[inside]
     if not found.size:
         return found
     least, spread = int(found.min()), int(found.max()) - int(found.min()) + 1

@@ -53,13 +53,13 @@ def parse_kernels(
     register; by default it is taken from the element counts in the text.  Never raises for odd text: what is
     not understood is listed in the kernel's ``unmodelled``.
     """
-    if not _definitions(text):
+    if not definitions(text):
         return {}
     source = Text(path, text, first_line)
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 6_000))
     try:
-        return _File(source, vector_bytes or _vector_bytes(text)).kernels()
+        return _File(source, vector_bytes or vector_bytes_of(text)).kernels()
     finally:
         sys.setrecursionlimit(limit)
 
@@ -93,7 +93,7 @@ class _File:
                 kernel = self._kernel(name, cursor, helpers)
                 if kernel is not None:
                     out[name] = kernel
-        for m in _definitions(self.source.text):
+        for m in definitions(self.source.text):
             if m.group(1) not in out:
                 loc = self.source.loc(m.start(), m.end())
                 reason = (m.group(1), loc)
@@ -161,14 +161,14 @@ class _File:
         return make
 
 
-def _definitions(text: str) -> list[re.Match[str]]:
+def definitions(text: str) -> list[re.Match[str]]:
     """Where kernels with a body begin."""
     return [m for m in _KERNEL.finditer(text) if (e := _BODY.match(text, m.end())) and e.group(1) == "{"]
 
 
 def _only_kernels(text: str) -> str:
     """Text around the kernels blanked: a wrapper in the same file is read by another frontend."""
-    found = _definitions(text)
+    found = definitions(text)
     start = max(text.rfind("#include", 0, found[0].start()), 0)
     end = text.find("\n}", found[-1].end()) + 2
     return _LINE.sub(_blank, text[:start]) + text[start : end if end > 1 else len(text)]
@@ -203,7 +203,7 @@ def _collapse(clauses: str) -> int:
     return int(m.group(1)) if m else 1
 
 
-def _vector_bytes(text: str) -> int | None:
+def vector_bytes_of(text: str) -> int | None:
     """Register size, from the element counts of full-width float loads."""
     full = [n for m in _WIDTH.finditer(text) if (n := int(m.group(1))) in (4, 8, 16)]
     return 4 * max(full) if full else None

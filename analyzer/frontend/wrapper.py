@@ -55,9 +55,16 @@ def _prelude_names() -> frozenset[str]:
 
 
 def read_program(
-    text: str, path: str, kernel_texts: Sequence[tuple[str, str]] = (), first_line: int = 1
+    text: str,
+    path: str,
+    kernel_texts: Sequence[tuple[str, str]] = (),
+    first_line: int = 1,
+    processes: int = 1,
 ) -> Program:
-    """Parse a wrapper; ``kernel_texts`` are (path, text) of kernel files. Raises NotAWrapper."""
+    """Parse a wrapper; ``kernel_texts`` are (path, text) of kernel files. Raises NotAWrapper.
+
+    ``processes``: how many may share the reading of large kernel files.
+    """
     if not re.search(r"\b(?:run_impl|inductor_entry_impl)\s*\(", text):
         raise NotAWrapper("not an AOTInductor wrapper: no run_impl or inductor_entry_impl in it")
     try:
@@ -66,7 +73,7 @@ def read_program(
         raise NotAWrapper("truncated: the text ends inside a function") from None
     if unreadable(prepared.source.text):
         raise NotAWrapper(f"a statement of more than {MAX_STATEMENT} characters: no generator writes that")
-    kernels, launchers = _kernels(text, path, prepared, kernel_texts)
+    kernels, launchers = _kernels(text, path, prepared, kernel_texts, processes)
     # A sum is as deep as it has terms; the readers walk it by recursion.
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 12_000))
     unit = Unit(prepared.source, _PRELUDE, prepared.extra)
@@ -117,7 +124,7 @@ def _outside(
 
 
 def _kernels(
-    text: str, path: str, prepared: Prepared, kernel_texts: Sequence[tuple[str, str]]
+    text: str, path: str, prepared: Prepared, kernel_texts: Sequence[tuple[str, str]], processes: int
 ) -> tuple[dict[str, Kernel], dict[str, TritonLauncher]]:
     """Kernels by the name launches use, from every dialect the text holds."""
     kernels: dict[str, Kernel] = {}
@@ -135,11 +142,11 @@ def _kernels(
     if any(_KERNEL.match(text, m.end()) for m in re.finditer('extern "C"', text)):
         cpp.append((path, text))
     if cpp:
-        from .cpu import parse_kernels
+        from .cpu_shares import parse_shares
 
         width = _vector_bytes(text + "".join(t[-4000:] for _, t in cpp))
         for p, t in cpp:
-            kernels.update(parse_kernels(t, p, vector_bytes=width))
+            kernels.update(parse_shares(t, p, width, processes))
     return kernels, launchers
 
 

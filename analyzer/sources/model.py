@@ -50,3 +50,8 @@ class WrapperSource:
     kernels: tuple[SourceText, ...] = ()
     extern_nodes: str | None = None
     metadata: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """Characters of source text."""
+        return sum(len(part.text) for part in (self.wrapper, *self.kernels))
