@@ -256,6 +256,11 @@ def _unknowns(analysis: Analysis) -> None:
         missing = fact.event.reason or (None if fact.kernel else f"no source for kernel {fact.event.kernel}")
         if missing:
             out.append(Unknown(f"launch of {fact.event.kernel}", missing, fact.event.loc.line, path))
+        given = dict(fact.event.tensors)
+        for p in fact.kernel.params if fact.kernel and not missing else ():
+            if p.pointer and p.name not in fact.args:
+                reason = f"nothing is known of {given.get(p.name, 'the tensor it is given')}"
+                out.append(Unknown(f"{fact.event.kernel} {p.name}", reason, fact.event.loc.line, path))
         for text, loc in fact.kernel.unmodelled if fact.kernel else ():
             out.append(
                 Unknown(f"{fact.event.kernel}: {text[:80]}", "statement not understood", loc.line, loc.path)

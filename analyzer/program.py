@@ -204,11 +204,10 @@ class Own:
 
 @record(frozen=True)
 class Reset:
-    """``name.reset()``, or the end of a scope (``implicit``)."""
+    """``name.reset()``, or the declaration of ``name`` without a value: it holds nothing from here on."""
 
     name: str
     loc: Loc
-    implicit: bool = False
 
 
 @record(frozen=True)

@@ -272,8 +272,8 @@ class Replay:
     def _on_reset(self, e: Reset) -> None:
         slot = self.slots.get(e.name)
         if slot is None:
-            return
-        if slot.state == "live" and slot.tensor is not None:
+            self.bind(e.name, None, e.loc)
+        elif slot.state == "live" and slot.tensor is not None:
             self.facts.append(ResetFact(self.seq, e.name, slot.tensor, e.loc))
             self.slots[e.name] = Slot("reset", slot.tensor, e.loc)
 

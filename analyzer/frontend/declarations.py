@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..expr import ONE, ZERO, Expr, Op, product, sym
-from ..program import Alloc, Call, Move, Own, Symbol, View
+from ..program import Alloc, Call, Move, Own, Reset, Symbol, View
 from . import calls
 from .cpp_types import dtype_of_cpp
 from .host import Constants, Handle, NotUnderstood, Pointer, SizesOf, Text_, Value
@@ -36,7 +36,7 @@ def decl(r: Reader, node: Node) -> None:
     elif type_.endswith("*") and init is not None and init.kind == "null" and "int64_t" in type_:
         r.scope.define(name, ())
     elif init is None:
-        uninitialised(r, name, type_)
+        uninitialised(r, node, name, type_)
     elif HANDLE_TYPES.search(type_):
         handle(r, node, name, init)
     elif init.kind == "init" and re.search(r"int(?:64|32)_t\s*$", type_):
@@ -52,9 +52,11 @@ def decl(r: Reader, node: Node) -> None:
         auto(r, node, name, init)
 
 
-def uninitialised(r: Reader, name: str, type_: str) -> None:
+def uninitialised(r: Reader, node: Node, name: str, type_: str) -> None:
     if HANDLE_TYPES.search(type_):
         r.scope.define(name, Handle(name))
+        if "RAII" in type_:  # what a branch puts into it stays in it after the branch
+            r.emit(Reset(name, r.loc(node)))
     else:
         r.scope.define(name, Text_("?"))
 
