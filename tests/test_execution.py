@@ -59,6 +59,17 @@ def test_kernels_are_found_with_their_parameters() -> None:
     assert metal.positions == (("uint2", "thread_position_in_grid"),) and len(metal.params) == 2
 
 
+def test_helpers_of_a_kernel_in_a_single_file_are_its_own() -> None:
+    """The runtime's interface, declarations and the model come first, and are no helpers."""
+    kernel = 'extern "C"  void  f(float* out_ptr0)'
+    text = (
+        f'extern "C" {{\nint api(int);\n}} // extern "C"\n\n{kernel};\nnamespace torch::aot_inductor {{\nint model;\n'
+        f"}} // namespace torch::aot_inductor\n\nstatic int helper;\n{kernel}\n{{\n}}\n"
+    )
+    (found,) = cpp_runnables(text)
+    assert found.code.split("void f")[0].split() == ["static", "int", "helper;"]
+
+
 # -- memory models -------------------------------------------------------------------------------
 
 

@@ -51,7 +51,11 @@ def contents(source: WrapperSource, runtime: str, memory: Memory) -> Contents:
                 result.happened += 1
             else:
                 result.wrong.append(f"{f.loc.path}:{f.loc.line} {f.code} {f.message}")
-    if run({}).skipped or any(f.severity != "note" and f.code.startswith(EXPLAINED_BY) for f in findings):
+    if (
+        run({}).skipped
+        or any(r.failed for r in run({}).ran)
+        or any(f.severity != "note" and f.code.startswith(EXPLAINED_BY) for f in findings)
+    ):
         return result  # a step that was left out proves nothing, and later uses follow from the first
     for line, t in uses(run({})):
         if t.unwritten or t.stale or t.misread:

@@ -15,6 +15,8 @@ _METAL_KERNEL = re.compile(r"kernel void generated_kernel\(([^{]*)\)\s*(?=\{)")
 _METAL_SOURCE = re.compile(r'\b(mps_lib_\d+)(?:_source)?\s*(?:=\s*)?\(R"MTL\((.*?)\)MTL"\)', re.DOTALL)
 _ATOMIC_CAST = re.compile(r"reinterpret_cast<device (?:c10::metal::)?AtomicType<\w+>::type\s*\*>\((\w+)\)")
 _RESTRICT = re.compile(r"(const )?([\w:]+)\s*\*\s*__restrict__\s*(\w+)")
+#: In a single file the runtime's interface and the model stand before the kernels; these lines end them.
+_NO_KERNELS = re.compile(r'^\} // (?:extern "C"|namespace torch::aot_inductor)$', re.MULTILINE)
 #: Ends in the operator that takes an address: ``atomic_add(&`` or ``gemm(&(``.
 _ADDRESS = re.compile(r"[(,=]\s*(&(\(?))\Z")
 _ALIAS = re.compile(r"\bauto (\w+) = (\w+);")
@@ -52,8 +54,7 @@ class Runnable:
 def cpp_runnables(text: str) -> list[Runnable]:
     """Every ``extern "C"`` kernel of a file, each with the helper functions before it."""
     text = re.sub(r"^[ \t]*#[ \t]*(include|pragma).*$", "", text, flags=re.MULTILINE)
-    # In a single file the runtime's interface stands before the kernels.
-    text = text.partition("\n// Compile cmd")[0].rpartition('} // extern "C"\n')[2]
+    text = text.partition("\n// Compile cmd")[0]
     found = []
     done = 0
     for m in _CPP_KERNEL.finditer(text):
@@ -69,6 +70,7 @@ def cpp_runnables(text: str) -> list[Runnable]:
 
 def _helpers(text: str) -> str:
     """Functions between two kernels (parts of templates), their pointer parameters checked too."""
+    text = _NO_KERNELS.split(text)[-1]
     if not re.sub(r"//.*", "", text).strip():
         return ""
     names = _RESTRICT.sub(lambda m: f"run::Ptr<{m[1] or ''}{m[2]}> {m[3]}", text)
