@@ -82,7 +82,9 @@ def test_names_in_options_and_in_the_configuration(tmp_path: Path) -> None:
 def test_every_runtime_reports_what_it_reports_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     before = api.read
-    monkeypatch.setattr(api, "read", lambda source: (read.append(source.wrapper.path), before(source))[1])
+    monkeypatch.setattr(
+        api, "read", lambda source, *rest: (read.append(source.wrapper.path), before(source, *rest))[1]
+    )
     paths = [
         str(METALS / f"{n}.wrapper.cpp") for n in ("c2f_3x3", "cat_dim1_dynamic", "conv", "cond_dynamic")
     ]
