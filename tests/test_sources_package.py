@@ -200,3 +200,24 @@ def test_mutated_wrappers_are_answered(tmp_path: Path, edits: list[tuple[float, 
 def test_any_bytes_are_answered(tmp_path: Path, data: bytes, name: str) -> None:
     (tmp_path / name).write_bytes(data)
     answered(tmp_path / name)
+
+
+def test_a_package_beside_its_own_wrapper_is_found_once(tmp_path: Path) -> None:
+    """As an export without a file name leaves them in the cache; another model's package stays."""
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    for name, text in ordinary().items():
+        if name.endswith(".cpp"):
+            (folder / Path(name).name).write_text(str(text))
+    package(folder / "cw.wrapper.pt2", ordinary())
+    other = {
+        n: str(t).replace("run_impl(", "run_impl( ") if n.endswith(".wrapper.cpp") else t
+        for n, t in ordinary().items()
+    }
+    package(folder / "other.pt2", other)
+    found = load(str(folder))
+    assert [f.wrapper.path for f in found if isinstance(f, WrapperSource)] == [
+        f"{folder}/cw.wrapper.cpp",
+        f"{folder}/other.pt2!{MODEL}/cw.wrapper.cpp",
+    ]
+    assert len(found) == 2

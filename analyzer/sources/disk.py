@@ -187,11 +187,24 @@ def _user() -> str:
 
 
 def without_copies(found: list[WrapperSource | Failure]) -> list[WrapperSource | Failure]:
-    """Drop the compiled copy that a cache keeps of a wrapper that stands in a Python file there."""
-    embedded = [f.wrapper for f in found if isinstance(f, WrapperSource) and f.wrapper.path.endswith(".py")]
-    bodies = {w.text.strip() for w in embedded}
-    return [
-        f
-        for f in found
-        if isinstance(f, Failure) or f.wrapper in embedded or not any(b in f.wrapper.text for b in bodies)
-    ]
+    """Every wrapper of a folder once.
+
+    A cache keeps a compiled copy of a wrapper that stands in a Python file there, and an export that is given no
+    file name puts its package beside the wrapper in it.
+    """
+    sources = [f for f in found if isinstance(f, WrapperSource)]
+    bodies = {s.wrapper.text.strip() for s in sources if s.wrapper.path.endswith(".py")}
+    loose = {(Path(s.wrapper.path).parent, s.texts) for s in sources if not _package(s)}
+
+    def copied(s: WrapperSource) -> bool:
+        if package := _package(s):
+            return (Path(package).parent, s.texts) in loose
+        return not s.wrapper.path.endswith(".py") and any(b in s.wrapper.text for b in bodies)
+
+    return [f for f in found if isinstance(f, Failure) or not copied(f)]
+
+
+def _package(source: WrapperSource) -> str:
+    """The package it is a member of, or nothing."""
+    package, inside, _ = source.wrapper.path.partition(".pt2!")
+    return package if inside else ""

@@ -54,4 +54,8 @@ class WrapperSource:
     @property
     def size(self) -> int:
         """Characters of source text."""
-        return sum(len(part.text) for part in (self.wrapper, *self.kernels))
+        return sum(map(len, self.texts))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return tuple(part.text for part in (self.wrapper, *self.kernels))
