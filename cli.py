@@ -15,6 +15,7 @@ from . import plain
 from .options import (
     GRAPHS,
     Baseline,
+    CacheDir,
     Command,
     ConfigFile,
     FailOn,
@@ -44,6 +45,7 @@ from .options import (
 if TYPE_CHECKING:
     from .analyzer.config import Range, Settings
     from .analyzer.findings import Report
+    from .analyzer.results import Results
     from .analyzer.sources import Failure
 
 COMMANDS: dict[str, Command] = {}
@@ -123,6 +125,7 @@ def check(
     write_baseline: NewBaseline = None,
     size: Size = None,
     jobs: Jobs = None,
+    cache_dir: CacheDir = None,
     shard: Shard = None,
     statistics: Statistics = None,
     quiet: Quiet = None,
@@ -139,7 +142,7 @@ def check(
 
     settings = _settings(
         config, runtimes=runtime, outputs=format, output=output, select=select, ignore=ignore, fail_on=fail_on,
-        strict=strict, baseline=baseline, sizes=size, jobs=jobs, statistics=statistics, quiet=quiet, verbose=verbose,
+        strict=strict, baseline=baseline, sizes=size, jobs=jobs, cache_dir=cache_dir, statistics=statistics, quiet=quiet, verbose=verbose,
         no_color=no_color,
     )  # fmt: skip
     part = parse_shard(shard) if shard else None
@@ -163,12 +166,20 @@ def _analyse(paths: list[str], settings: Settings, shard: tuple[int, int] | None
     with Bar(sys.stderr, wanted=not settings.quiet) as progress:
         report = check_paths(
             paths, run_rules, runtime=settings.runtimes, sizes=settings.sizes, jobs=settings.jobs, shard=shard,
-            progress=progress,
+            progress=progress, results=_kept(settings.cache_dir),
         )  # fmt: skip
     known = {name for file in report.files for name, _, _ in file.symbols}
     for name in sorted(settings.sizes.keys() - known):
         _say(f"aoti-lint: warning: no input has a free size called {name}, so --size {name} does nothing")
     return report
+
+
+def _kept(folder: Path | None) -> Results | None:
+    if folder is None:
+        return None
+    from .analyzer.results import Results
+
+    return Results(folder)
 
 
 def _conclude(report: Report, settings: Settings, new_baseline: Path | None, *, complete: bool) -> int:

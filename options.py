@@ -92,6 +92,9 @@ NewBaseline = Annotated[File, option("--write-baseline", metavar="FILE", help=_N
 Jobs = Annotated[
     int | None, option("--jobs", "-j", metavar="N", least=1, help="Processes (default: one for each core).")
 ]
+CacheDir = Annotated[
+    File, option("--cache-dir", metavar="DIR", help="Keep results there; check only what has changed.")
+]
 Shard = Annotated[
     Text, option("--shard", metavar="I/N", help="Only part I of N of the inputs, for a CI matrix.")
 ]

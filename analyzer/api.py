@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .analysis import Analysis
     from .bounds.model import Decision
     from .program import Program
+    from .results import Results
     from .runtimes import Profile
 
 #: Runs the rules over an analysis; handed in, as this package knows no rules.
@@ -79,6 +80,17 @@ def check_source(task: Task, rules: Rules, processes: int = 1) -> list[FileRepor
         _check(source, program, profile, task.sizes, rules, decisions)
         for profile in resolve_all(task.runtimes, program.device)
     ]
+
+
+def _remembered(task: Task, rules: Rules, results: Results, processes: int = 1) -> list[FileReport]:
+    """The report kept of an unchanged wrapper, or a new one, which is kept."""
+    if isinstance(task.source, Failure):
+        return check_source(task, rules)
+    found = results.get(task)
+    if found is None:
+        found = check_source(task, rules, processes)
+        results.put(task, found)
+    return found
 
 
 def _check(
@@ -177,8 +189,11 @@ def check_paths(
     stdin: TextIO | None = None,
     executor: Executor | None = None,
     progress: Callable[[int, int], None] | None = None,
+    results: Results | None = None,
 ) -> Report:
     """Check every wrapper at ``paths``. ``shard`` (I, N) keeps every N-th; ``progress(done, total)``.
+
+    ``results`` are kept from earlier runs; what has not changed is taken from there.
 
     With several runtimes, or ``all``, the report has an entry for each wrapper under each of them.
     Raises LookupError for an unknown runtime.
@@ -189,7 +204,10 @@ def check_paths(
     todo = list(tasks(paths, runtimes, sizes or {}, stdin))
     if shard is not None:
         todo = todo[shard[0] - 1 :: shard[1]]
-    work = partial(check_source, rules=rules)
+    if results is None:
+        work = partial(check_source, rules=rules)
+    else:
+        work = partial(_remembered, rules=rules, results=results)
     files: list[FileReport] = []
     for done, reports in enumerate(_run(work, todo, jobs, executor), 1):
         files += reports

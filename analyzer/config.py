@@ -66,6 +66,7 @@ class Settings:
     baseline: Path | None = None
     sizes: dict[str, Range] = field(default_factory=dict)
     jobs: int | None = None
+    cache_dir: Path | None = None
     statistics: bool = False
     quiet: bool = False
     verbose: bool = False
@@ -335,6 +336,7 @@ KEYS: dict[str, Reader] = {
     "baseline": lambda v, s: {"baseline": s.root / _expect(v, str, "a file name")},
     "size": _sizes,
     "jobs": _jobs,
+    "cache-dir": lambda v, s: {"cache_dir": s.root / _expect(v, str, "a folder's name")},
     "statistics": _flag("statistics"),
     "quiet": _flag("quiet"),
     "verbose": _flag("verbose"),
