@@ -108,6 +108,8 @@ def elements(index: Expr, variables: tuple[Var, ...], guard: Cond, env: Mapping[
     index, guard = index.substitute(fixed), guard.substitute(fixed)
     if guard.kind == "const" and not guard.truth:
         return Elements()
+    if not (index.symbols | guard.symbols) <= {v.name for v in variables}:
+        return None  # a scalar the launch does not give
     bound: list[Var] = []
     for v in variables:
         extent = None if v.extent is None else v.extent.substitute(fixed).value

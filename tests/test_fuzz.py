@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 from aoti_lint.analyzer.api import Task, check_source
+from aoti_lint.analyzer.elements import elements
+from aoti_lint.analyzer.expr import TRUE, compare, const, mod, sym
 from aoti_lint.analyzer.findings import FileReport
+from aoti_lint.analyzer.program import Var
 from aoti_lint.analyzer.record import replace
 from aoti_lint.analyzer.sources import SourceText, WrapperSource, load
 from aoti_lint.rules.registry import run_rules
@@ -200,6 +203,15 @@ def test_a_size_named_like_something_else(name: str) -> None:
             report.unknowns,
             report.findings,
         )
+
+
+def test_a_scalar_the_launch_does_not_give() -> None:
+    """Which elements are touched is not known where a guard compares with an argument that is missing."""
+    x, n = sym("x"), sym("n")
+    space = (Var("x", const(8), "loop"),)
+    for index, guard in ((x, compare("<", x, n)), (x + n, TRUE), (mod(x, n), TRUE)):
+        assert elements(index, space, guard, {}) is None
+        assert elements(index, space, guard, {"n": 8}) is not None
 
 
 @pytest.mark.slow
