@@ -32,7 +32,9 @@ def check(analysis: Analysis) -> Iterator[Finding]:
                 if state == "absent"
                 else (f"{symbol} is a stub that always throws in {analysis.profile.name}")
             )
-            ends = "the first call fails" if state == "throws" else "loading the model or the first call fails"
+            ends = (
+                "the first call fails" if state == "throws" else "loading the model or the first call fails"
+            )
             times = f", called {len(places)} times" if len(places) > 1 else ""
             yield RULE.finding(
                 f"{what}{times}; {ends}", places[0][0], related=[Related("called here too", p) for p, _ in places[1:6]],
