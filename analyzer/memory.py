@@ -93,7 +93,7 @@ class Tensor:
 class Slot:
     """State of one handle variable. ``at`` is where it got into this state."""
 
-    state: Literal["live", "null", "moved", "reset", "released"]
+    state: Literal["live", "null", "moved", "reset", "released", "dangling"]
     tensor: Tensor | None
     at: Loc
     owner: str | None = None

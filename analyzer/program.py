@@ -204,10 +204,14 @@ class Own:
 
 @record(frozen=True)
 class Reset:
-    """``name.reset()``, or the declaration of ``name`` without a value: it holds nothing from here on."""
+    """``name.reset()``, or the declaration of ``name`` without a value: it holds nothing from here on.
+
+    ``temporary``: ``name`` is a raw handle and its owner a temporary, which ends with the statement.
+    """
 
     name: str
     loc: Loc
+    temporary: bool = False
 
 
 @record(frozen=True)

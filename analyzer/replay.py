@@ -273,6 +273,8 @@ class Replay:
         slot = self.slots.get(e.name)
         if slot is None:
             self.bind(e.name, None, e.loc)
+        elif e.temporary:
+            self.slots[e.name] = Slot("dangling", slot.tensor, e.loc)
         elif slot.state == "live" and slot.tensor is not None:
             self.facts.append(ResetFact(self.seq, e.name, slot.tensor, e.loc))
             self.slots[e.name] = Slot("reset", slot.tensor, e.loc)

@@ -15,6 +15,9 @@ from .nodes import Node
 if TYPE_CHECKING:
     from .statements import Reader
 
+#: Calls that return an owner of a new tensor.
+_OWNERS = frozenset(("reinterpret_tensor_wrapper", "RAIIAtenTensorHandle", "scalar_to_tensor_handle"))
+_RAW = re.compile(r"(?:const\s+)?AtenTensorHandle(?:\s+const)?")
 HANDLE_TYPES = re.compile(r"\b(?:RAII)?AtenTensorHandle$|\bConstantHandle$")
 _INT_TYPES = re.compile(r"\b(?:u?int\d*_t|int|long|size_t|bool|auto)\b\s*&?$")
 #: Declarations that concern streams, guards, profiling or bookkeeping, not tensors.
@@ -35,6 +38,13 @@ def decl(r: Reader, node: Node) -> None:
         r.scope.define(name, Handle(name))
     elif type_.endswith("*") and init is not None and init.kind == "null" and "int64_t" in type_:
         r.scope.define(name, ())
+    elif init is not None and _owned_by_temporary(type_, init):
+        base = calls.handle(r, init)
+        if base is None:
+            raise NotUnderstood("handle of something that is no tensor")
+        r.scope.define(name, Handle(name))
+        r.emit(View(name, base, None, None, ZERO, "alias", r.loc(node), "="))
+        r.emit(Reset(name, r.loc(node), temporary=True))
     elif init is None:
         uninitialised(r, node, name, type_)
     elif HANDLE_TYPES.search(type_):
@@ -50,6 +60,16 @@ def decl(r: Reader, node: Node) -> None:
         r.scope.define(name, Text_(r.text(init)))
     else:
         auto(r, node, name, init)
+
+
+def _owned_by_temporary(type_: str, init: Node) -> bool:
+    """``AtenTensorHandle v = owner()`` or ``auto v = owner().get()``: the owner ends with the declaration."""
+    raw = _RAW.fullmatch(type_.strip()) is not None
+    while init.kind == "cast" or (init.kind == "method" and init.value == "get" and init.kids):
+        raw = raw or init.kind == "method"
+        init = init.kids[0]
+    makes = {str(init.value), str(calls.peel(init).value)}
+    return raw and init.kind in ("call", "construct") and not _OWNERS.isdisjoint(makes)
 
 
 def uninitialised(r: Reader, node: Node, name: str, type_: str) -> None:
