@@ -206,6 +206,13 @@ void atomic_add_vec(P p, const I& index, const V& value, int64_t n = V::size()) 
   for (int l = 0; l < n; l++) run::put(p, index.v[l], T(run::get(p, index.v[l]) + value.v[l]));
 }
 
+// How a matrix product is cut up at run time: any number of blocks from one to all of them may come out.
+template <class X, class W>
+void mm_get_cache_blocking(int, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t m, int64_t n, int64_t k,
+                           int64_t& mc, int64_t& nc, int64_t& kc, uint32_t, uint32_t) {
+  mc = (m + 1) / 2, nc = (n + 1) / 2, kc = (k + 1) / 2;
+}
+
 // -- random numbers: any number in the range does ----------------------------------------------------
 
 inline uint64_t mixed(uint64_t seed, uint64_t offset) {
