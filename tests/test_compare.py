@@ -7,6 +7,7 @@ packed copy of it (wrong results) and executorch-metal@2026-01-14 stops the proc
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ import aoti_lint
 import jsonschema
 import pytest
 from aoti_lint.analyzer import api
+from aoti_lint.analyzer.analysis import Analysis
 from aoti_lint.analyzer.api import check_paths
 from aoti_lint.analyzer.compare import compared, merged, row, rows
 from aoti_lint.analyzer.config import ConfigError, Settings, load, parse_runtimes
@@ -166,6 +168,22 @@ def test_a_table_over_many_wrappers(tmp_path: Path) -> None:
     assert any(line[:6] == ["executorch-metal@2026-08", "3", "0", "0", "3", "0"] for line in lines)
     assert any(line[:6] == ["executorch-metal@2026-01-14", "3", "0", "0", "0", "3"] for line in lines)
     assert "AL103 in 3" in done.stdout and "1 wrapper not analysed" in done.stdout
+
+
+def test_a_rule_that_breaks_under_one_runtime(tmp_path: Path) -> None:
+    def rules(analysis: Analysis) -> list[Finding]:
+        if analysis.profile.name == "libtorch@2.14":
+            raise ValueError("broken")
+        return run_rules(analysis)
+
+    for n in range(2):
+        (tmp_path / f"{n}.wrapper.cpp").write_text(SLICE.read_text())
+    report = check_paths([str(tmp_path)], rules, runtime=THREE, jobs=1)
+    assert [r.verdict for r in rows(report)] == ["failed", "wrong", "stops"] * 2
+    text = render("text", report, Context())
+    assert re.search(r"^libtorch@2.14 +2 +0 +0 +0 +0 +not analysed 2$", text, re.MULTILINE)
+    each = render("text", report, Context(verbose=True))
+    assert re.search(r"^libtorch@2.14 +not analysed .*ValueError: broken$", each, re.MULTILINE)
 
 
 def test_exit_codes_follow_the_worst_runtime() -> None:

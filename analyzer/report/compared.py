@@ -76,10 +76,13 @@ def _summary(found: list[Row], wrappers: int) -> str:
     lines = []
     for runtime, mine in by_runtime.items():
         n = Counter(row.verdict for row in mine)
+        why = [f"{code} in {count}" for code, count in refused(mine)[:4]]
+        if n["failed"]:
+            why.insert(0, f"not analysed {n['failed']}")
         lines.append(
             (
                 runtime, len(mine), n["takes"] + n["warnings"], n["warnings"], n["wrong"], n["stops"],
-                ", ".join(f"{code} in {count}" for code, count in refused(mine)[:4]),
+                ", ".join(why),
             )
         )  # fmt: skip
     text = f"{plural(wrappers, 'wrapper')}\n{table(head, lines)}"
