@@ -23,7 +23,7 @@ def verdicts(rows: Sequence[Row], addresses: Sequence[str]) -> Markup:
     return tag(
         "section",
         tag("h2", "Which runtime takes what"),
-        tag("table", tag("thead", head), tag("tbody", *body), class_="verdicts"),
+        tag("div", tag("table", tag("thead", head), tag("tbody", *body), class_="verdicts"), class_="scroll"),
     )
 
 
