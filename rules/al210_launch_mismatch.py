@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import TYPE_CHECKING
 
 from ..analyzer import contents
-from ..analyzer.expr import evaluate
+from ..analyzer.expr import Expr, const, evaluate, product
 from ..analyzer.facts import LaunchFact
 from ..analyzer.findings import Evidence, Finding, Related
 from . import common
@@ -15,6 +16,12 @@ from .registry import Rule
 
 if TYPE_CHECKING:
     from ..analyzer.analysis import Analysis
+    from ..analyzer.ranges import Ranges
+
+#: Programs of a CUDA grid in each dimension (CUDA C++ Programming Guide, compute capabilities).
+_CUDA_GRID = (2**31 - 1, 65535, 65535)
+#: Threads of a Metal threadgroup (Metal Feature Set Tables, every family since Apple4 and Mac2).
+_METAL_GROUP = 1024
 
 
 def check(analysis: Analysis) -> Iterator[Finding]:
@@ -30,6 +37,7 @@ def check(analysis: Analysis) -> Iterator[Finding]:
     for fact in analysis.facts(LaunchFact):
         if fact.event.empty_grid_launches:
             yield from _empty(analysis, fact)
+        yield from _too_large(analysis, fact)
 
 
 def _empty(analysis: Analysis, fact: LaunchFact) -> Iterator[Finding]:
@@ -54,6 +62,47 @@ def _empty(analysis: Analysis, fact: LaunchFact) -> Iterator[Finding]:
             return
 
 
+def _too_large(analysis: Analysis, fact: LaunchFact) -> Iterator[Finding]:
+    """A grid or group beyond what the device can launch, at some admitted size."""
+    scalars = fact.scalars
+    wanted: list[tuple[str, Expr, int]] = []
+    if fact.kernel is not None and fact.kernel.dialect == "triton":
+        grid = [scalars.get(f"grid.{i}", const(1)) for i in range(3)]
+        wanted = [(f"programs in {'xyz'[i]}", e, _CUDA_GRID[i]) for i, e in enumerate(grid)]
+    elif fact.kernel is not None and fact.kernel.dialect == "metal":
+        group = product([scalars.get(f"group.{i}", const(1)) for i in range(3)])
+        wanted = [("threads in a group", group, _METAL_GROUP)]
+    for what, e, limit in wanted:
+        sizes = _beyond(e, limit, analysis.ranges)
+        if sizes is None:
+            continue
+        event, at = fact.event, f" at {common.witness_text(sizes)}" if sizes else ""
+        yield RULE.finding(
+            f"{event.kernel} is launched with {evaluate(e, sizes)} {what}{at}, and the device takes {limit}",
+            event.loc, related=[Related("the grid is computed here", loc) for n, loc in event.arg_locs if n == "grid"],
+            kernel=event.kernel, launch_line=event.loc.line, source_nodes=event.source_nodes,
+            evidence=Evidence(max=common.number(e), available=limit, witness=sizes or None),
+            help="Spread the work over another dimension of the grid.", stops=True,
+        )  # fmt: skip
+
+
+def _beyond(e: Expr, limit: int, ranges: Ranges) -> dict[str, int] | None:
+    """The least of a few sizes at which ``e`` is over a limit; sizes no tensor in memory has are not tried."""
+    if not e.symbols <= ranges.bounds.keys():
+        return None
+    for exponent in range(32):
+        sizes = {}
+        for name in sorted(e.symbols):
+            lo, hi = ranges.bounds[name]
+            size = max(2**exponent, lo or 0)
+            sizes[name] = size if hi is None else min(size, hi)
+        if prod(sizes.values()) >= 2**31:
+            return None
+        if evaluate(e, sizes) > limit and ranges.admits(sizes):
+            return sizes
+    return None
+
+
 RULE = Rule(
     code="AL210",
     name="launch-mismatch",
@@ -62,7 +111,8 @@ RULE = Rule(
     explanation="""
     The launch writes a tensor, but its grid (or the loop bounds of the kernel) stops short: some elements of
     that tensor are never written and are used later. On Metal the dispatch size is the iteration domain, there
-    is no mask that would show the mistake.
+    is no mask that would show the mistake. A grid that is empty or larger than the device takes (65535 in y and
+    z on CUDA, groups of 1024 threads on Metal) can't be launched at all.
     """,
     bad="""
     aoti_torch_mps_dispatch_single(handle, static_cast<uint64_t>(8L*s77));      // buf0 has 16*s77 elements
