@@ -78,7 +78,7 @@ def _too_large(analysis: Analysis, fact: LaunchFact) -> Iterator[Finding]:
             continue
         event, at = fact.event, f" at {common.witness_text(sizes)}" if sizes else ""
         yield RULE.finding(
-            f"{event.kernel} is launched with {evaluate(e, sizes)} {what}{at}, and the device takes {limit}",
+            f"{event.kernel} is launched with {evaluate(e, sizes)} {what}{at}, and the device takes {limit}: that is an invalid launch",
             event.loc, related=[Related("the grid is computed here", loc) for n, loc in event.arg_locs if n == "grid"],
             kernel=event.kernel, launch_line=event.loc.line, source_nodes=event.source_nodes,
             evidence=Evidence(max=common.number(e), available=limit, witness=sizes or None),
