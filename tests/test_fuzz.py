@@ -205,6 +205,19 @@ def test_a_size_named_like_something_else(name: str) -> None:
         )
 
 
+@pytest.mark.parametrize("number", [2**31, 2**63, 10**40])
+def test_a_check_of_a_dimension_no_tensor_has(number: int) -> None:
+    source = source_of(WRAPPERS / "cpu/add_dynamic.wrapper.cpp")
+    text, replaced = re.subn(
+        r"assert_size_stride\(arg\w+_1,.*",
+        ";}",
+        source.wrapper.text.replace("_size[0] <", f"_size[{number}] <"),
+    )
+    assert replaced and f"_size[{number}]" in text
+    report = check(replace(source, wrapper=replace(source.wrapper, text=text)))
+    assert report.status == "analysed"
+
+
 def test_a_scalar_the_launch_does_not_give() -> None:
     """Which elements are touched is not known where a guard compares with an argument that is missing."""
     x, n = sym("x"), sym("n")

@@ -31,6 +31,8 @@ _KERNEL = re.compile(r"\s+(?:[\w()]+\s+)*?void\s+(?:\w+\s+)*?cpp_fused\w*\s*\([^
 
 #: Characters a statement may have: libclang recurses over its terms and would run out of stack.
 MAX_STATEMENT = 60_000
+#: Dimensions an input may have; a check of a later one states nothing.
+_MAX_RANK = 64
 
 
 class NotAWrapper(Exception):
@@ -209,7 +211,7 @@ def _layout(
     """Sizes (or strides) of an input: stated ones first, then checked numbers, then symbols read from it."""
     bound = {k[2]: e for k, e in reader.dims.items() if k[0] == name and k[1] == strides}
     rank = len(stated) if stated is not None else max([*checks, *bound], default=-1) + 1
-    if stated is None and not checks and not bound:
+    if (stated is None and not checks and not bound) or rank > _MAX_RANK:
         return None
     out: list[Expr] = []
     for d in range(rank):
