@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,28 +18,30 @@ from .execution.agreement import MODELS, Agreement, agree
 from .execution.build import CXX, NotBuilt
 from .execution.contents import contents
 from .execution.results import NotRun
+from .mutations import KERNEL_KINDS, WRAPPER_KINDS, mutant
 
 pytestmark = pytest.mark.skipif(CXX is None, reason="no g++")
 ROOT = Path(__file__).parent.parent
 QUICK = ["AL101", "AL201", "AL203"]
 
 
-def compare(paths: list[Path]) -> tuple[Agreement, Counter[str], list[str]]:
+def compare(sources: Iterable[WrapperSource]) -> tuple[Agreement, Counter[str], list[str]]:
     """Counts over all wrappers and runtimes, what could not be run and why, and disagreements on contents."""
     total, left, wrong = Agreement(), Counter[str](), []
-    for path in paths:
-        for source in load(str(path)):
-            if not isinstance(source, WrapperSource):
-                left["not a wrapper"] += 1
-                continue
-            metal = "_mps_" in source.wrapper.text
-            for runtime, memory in MODELS.items() if metal else [("libtorch", MODELS["libtorch"])]:
-                try:
-                    total += agree(source, runtime)
-                    wrong += contents(source, runtime, memory).wrong
-                except (NotRun, NotBuilt) as e:
-                    left[str(e).split(":")[0][:60]] += 1
+    for source in sources:
+        metal = "_mps_" in source.wrapper.text
+        for runtime, memory in MODELS.items() if metal else [("libtorch", MODELS["libtorch"])]:
+            try:
+                total += agree(source, runtime)
+                wrong += contents(source, runtime, memory).wrong
+            except (NotRun, NotBuilt) as e:
+                left[str(e).split(":")[0][:60]] += 1
     return total, left, wrong
+
+
+def sources(paths: Iterable[Path]) -> Iterator[WrapperSource]:
+    for path in paths:
+        yield from (s for s in load(str(path)) if isinstance(s, WrapperSource))
 
 
 def wrappers(folder: Path) -> list[Path]:
@@ -46,25 +49,45 @@ def wrappers(folder: Path) -> list[Path]:
 
 
 def test_a_few_fixtures() -> None:
-    total, left, wrong = compare([p for code in QUICK for p in wrappers(ROOT / "fixtures" / code)])
+    total, left, wrong = compare(sources(p for code in QUICK for p in wrappers(ROOT / "fixtures" / code)))
     assert not total.disagreements and not wrong and not left
     assert total.proved > 10 and total.fault > 3
 
 
 @pytest.mark.slow
 def test_all_fixtures(capsys: pytest.CaptureFixture[str]) -> None:
-    total, left, wrong = compare(wrappers(ROOT / "fixtures"))
+    total, left, wrong = compare(sources(wrappers(ROOT / "fixtures")))
     with capsys.disabled():
         print(f"\n{total}\nnot run: {dict(left)}")
     assert not total.disagreements and not wrong
     assert total.proved > 200 and total.fault >= 8
 
 
+#: How many mutants there must be at least, and how many arguments must be seen to leave their storage.
+MUTANTS = {"cpu": (150, 60), "metal": (150, 100), "triton": (50, 20)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", MUTANTS)
+def test_mutants(dialect: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """One fault of every kind in every wrapper that is not large: what is proved of a broken wrapper holds, too."""
+    paths = [p for p in wrappers(ROOT / "fixtures" / "wrappers" / dialect) if p.stat().st_size < 80_000]
+    kinds = WRAPPER_KINDS + KERNEL_KINDS
+    mutants = [m.source for s in sources(paths) for kind in kinds if (m := mutant(s, kind, 0)) is not None]
+    total, left, wrong = compare(mutants)
+    with capsys.disabled():
+        print(f"\n{len(mutants)} mutants of {len(paths)} wrappers: {total}\nnot run: {dict(left)}")
+    least, faults = MUTANTS[dialect]
+    assert len(mutants) >= least and sum(left.values()) < len(mutants) / 10
+    assert not total.disagreements and not wrong
+    assert total.fault >= faults
+
+
 @pytest.mark.slow
 @pytest.mark.skipif("AOTI_LINT_CORPUS" not in os.environ, reason="AOTI_LINT_CORPUS names no folders")
 def test_a_corpus_of_generated_code(capsys: pytest.CaptureFixture[str]) -> None:
     folders = os.environ["AOTI_LINT_CORPUS"].split(os.pathsep)
-    total, left, wrong = compare([p for f in folders for p in wrappers(Path(f))])
+    total, left, wrong = compare(sources(p for f in folders for p in wrappers(Path(f))))
     with capsys.disabled():
         print(f"\n{total}\nnot run: {dict(left)}")
     assert not total.disagreements and not wrong

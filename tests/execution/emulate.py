@@ -179,7 +179,7 @@ class Emulation:
             return
         results = [self._result(e, name, operands) for name in e.results if name is not None]
         written = operands[:1] if re.search(r"_out(_v\d+)?$|_$|__\w+$|_(zero|fill)_", e.op) else []
-        reads = [o for o in operands if o not in written or not re.search(r"_out(_v\d+)?$", e.op)]
+        reads = operands[1:] if re.search(r"_out(_v\d+)?$", e.op) else operands
         self.script.call([at for _, at in reads], [*(at for _, at in written), *results])
         self.asked.append(Asked(e, tuple(n for n, _ in reads), tuple(at.item for _, at in reads)))
 
