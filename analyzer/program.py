@@ -7,6 +7,7 @@ variables, and kernel scalars that a launch binds.  Nothing here knows C++, Meta
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
 from .expr import TRUE, Cond, Expr
@@ -303,6 +304,18 @@ class Unmodelled:
 Event: TypeAlias = (
     "Alloc | View | Move | Own | Reset | Output | Call | Launch | Assert | Check | Branch | Loop | Unmodelled"
 )
+
+
+def asserts(events: Iterable[Event]) -> Iterator[Assert]:
+    """Every stated layout, nested scopes included, in order."""
+    for e in events:
+        if isinstance(e, Assert):
+            yield e
+        elif isinstance(e, Branch):
+            for arm in e.arms:
+                yield from asserts(arm)
+        elif isinstance(e, Loop):
+            yield from asserts(e.body)
 
 
 @record(frozen=True)

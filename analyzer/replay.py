@@ -45,6 +45,7 @@ from .program import (
     Reset,
     Unmodelled,
     View,
+    asserts,
 )  # fmt: skip
 from .program import Tensor as Operand
 from .ranges import Ranges
@@ -73,7 +74,8 @@ class Replay:
         self.loops: list[tuple[int, int]] = []
         self.slots: dict[str, Slot] = {}
         self._asserts: dict[str, list[Assert]] = {}
-        self._collect_asserts(function.events)
+        for stated in asserts(function.events):
+            self._asserts.setdefault(stated.name, []).append(stated)
         for i in function.inputs:
             self._given(i.name, input_tensor(i, program.device, self.fixed, ranges))
         rows = {c.index: c for c in program.constants}
@@ -91,16 +93,6 @@ class Replay:
     @property
     def seq(self) -> int:
         return len(self.facts)
-
-    def _collect_asserts(self, events: Sequence[Event]) -> None:
-        for e in events:
-            if isinstance(e, Assert):
-                self._asserts.setdefault(e.name, []).append(e)
-            elif isinstance(e, Branch):
-                for arm in e.arms:
-                    self._collect_asserts(arm)
-            elif isinstance(e, Loop):
-                self._collect_asserts(e.body)
 
     def _stated(self, name: str, after: Loc) -> Assert | None:
         """The layout the wrapper states for the result of a call made at ``after``."""
@@ -370,10 +362,10 @@ class Replay:
 
     # -- control flow
     def _on_branch(self, e: Branch) -> None:
-        before = {n: Slot(s.state, s.tensor, s.at, s.owner, s.raw) for n, s in self.slots.items()}
+        before = _copied(self.slots)
         ends: list[dict[str, Slot]] = []
         for arm in e.arms:
-            self.slots = {n: Slot(s.state, s.tensor, s.at, s.owner, s.raw) for n, s in before.items()}
+            self.slots = _copied(before)
             self.run(arm)
             ends.append(self.slots)
         self.slots = before
@@ -381,7 +373,7 @@ class Replay:
             self.slots[name] = self._joined(name, [end[name] for end in ends if name in end], old, e.loc)
 
     def _on_loop(self, e: Loop) -> None:
-        before = {n: Slot(s.state, s.tensor, s.at, s.owner, s.raw) for n, s in self.slots.items()}
+        before = _copied(self.slots)
         first = self.seq
         self.run(e.body)
         self.loops.append((first, self.seq))
@@ -396,6 +388,11 @@ class Replay:
         if storage is not None:
             self._new(storage)
         return slot
+
+
+def _copied(slots: Mapping[str, Slot]) -> dict[str, Slot]:
+    """Every slot anew: an alternative changes its own."""
+    return {name: replace(slot) for name, slot in slots.items()}
 
 
 def _guessed(argument: object) -> bool:

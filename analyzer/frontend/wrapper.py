@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..expr import Cond, Expr, compare, const, sym
-from ..program import Assert, Event, Function, Input, Kernel, Loc, Program, Symbol, Unmodelled
+from ..program import Assert, Function, Input, Kernel, Loc, Program, Symbol, Unmodelled, asserts
 from .apart import apart
 from .cxx import Unit
 from .inputs import Dim, InputChecks, read_checks
@@ -172,32 +172,25 @@ def _inputs(
     symbols: dict[str, Symbol],
     facts: list[Cond],
 ) -> tuple[Input, ...]:
-    asserted = _asserted(reader.events)
+    asserted: dict[str, Assert] = {}
+    for stated in asserts(reader.events):
+        asserted.setdefault(stated.name, stated)
     out = []
     for index, (name, loc) in sorted(reader.inputs.items()):
         check = checks.get(name, InputChecks())
-        stated = asserted.get(name)
-        sizes = _layout(reader, name, False, check.sizes, stated.sizes if stated else None, facts)
-        strides = _layout(reader, name, True, check.strides, stated.strides if stated else None, facts)
+        said = asserted.get(name)
+        sizes = _layout(reader, name, False, check.sizes, said.sizes if said else None, facts)
+        strides = _layout(reader, name, True, check.strides, said.strides if said else None, facts)
         if sizes is not None and strides is not None and len(sizes) != len(strides):
             sizes = strides = None  # checks that contradict each other state nothing
         checked = strides is not None
         if strides is None and sizes is not None:
             strides = _contiguous(sizes)
-        unread = tuple(d for d, e in enumerate(sizes or ()) if e == sym(f"{name}_size_{d}") and not stated)
+        unread = tuple(d for d, e in enumerate(sizes or ()) if e == sym(f"{name}_size_{d}") and not said)
         out.append(Input(name, index, sizes, strides, check.dtype, check.loc or loc, checked, unread))
     for label, s in reader.symbols.items():
         symbols.setdefault(label, _range(s, facts))
     return tuple(out)
-
-
-def _asserted(events: Sequence[Event]) -> dict[str, Assert]:
-    """First stated layout of every name, nested scopes included."""
-    out: dict[str, Assert] = {}
-    for e in events:
-        if isinstance(e, Assert):
-            out.setdefault(e.name, e)
-    return out
 
 
 def _layout(
