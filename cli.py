@@ -239,9 +239,10 @@ def run(
     if code:
         _say(f"aoti-lint: the command failed with exit code {code}")
     report = _analyse([str(folder)], settings)
+    nothing = exporter.nothing_generated(report, folder)
     exporter.point_at_script(report, command)
     found = _conclude(report, settings, None, complete=False)
-    if cache is None and not any(file.findings for file in report.files):
+    if cache is None and (nothing or not any(file.findings or file.error for file in report.files)):
         shutil.rmtree(folder, ignore_errors=True)
     return code or found
 

@@ -5,17 +5,29 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from .options import Command, Option
 from .plain import parameters
 
 
+class _Commands(TyperGroup):
+    """The commands; a path in the place of one is somebody who left out ``check``."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in self.commands and Path(args[0]).exists():
+            ctx.fail(f"{args[0]!r} is no command. Did you mean 'aoti-lint check {args[0]}'?")
+        return super().resolve_command(ctx, args)
+
+
 def application(commands: Mapping[str, Command]) -> typer.Typer:
     """A command line interface of these commands."""
     app = typer.Typer(
+        cls=_Commands,
         help="Prove that the code AOTInductor generates touches only memory that backs its tensors.",
         epilog="Exit codes: 0 nothing found, 1 findings, 2 wrong usage, 3 an input could not be analysed.",
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

@@ -204,7 +204,10 @@ def load(file: Path | None) -> Settings:
     for key, value in table.items():
         reader = KEYS.get(key)
         if reader is None:
-            raise ConfigError(f"{file}: unknown key {key!r}{nearest(key, KEYS)}")
+            where = (
+                " (only pyproject.toml has [tool.aoti-lint]; here keys stand alone)" if key == "tool" else ""
+            )
+            raise ConfigError(f"{file}: unknown key {key!r}{where or nearest(key, KEYS)}")
         try:
             settings = replace(settings, **reader(value, settings))
         except ConfigError as e:

@@ -15,6 +15,10 @@ from .record import replace
 
 #: Calls that make Inductor generate a wrapper, by their last name.
 _EXPORTS = ("aoti_compile_and_package", "aot_compile", "aot_export", "compile")
+NOTHING = (
+    "the command generated no AOTInductor wrapper in the Inductor cache (one that is written elsewhere, as with "
+    "aot_inductor.output_path, is checked by its path)"
+)
 _TORCH = ("torch", "_inductor", "inductor", "torch_inductor")
 
 
@@ -30,6 +34,15 @@ def run(command: list[str], cache: Path) -> int:
     except OSError as e:
         raise ConfigError(f"cannot run {command[0]}: {e.strerror}") from None
     return 128 - code if code < 0 else code
+
+
+def nothing_generated(report: Report, cache: Path) -> bool:
+    """Whether no wrapper came out of the command; then the report says that, not what an empty folder is."""
+    for file in report.files:
+        if file.path == str(cache):
+            file.path, file.error = "aoti-lint run", NOTHING
+            return True
+    return False
 
 
 def point_at_script(report: Report, command: list[str]) -> None:

@@ -1,7 +1,9 @@
 """A finding on an access outside its storage as a C++ program that anyone can run.
 
 The program allocates what the runtime puts behind the argument, sets every size and iteration variable to the values of
-the witness, checks that such an iteration exists, and touches the element the index expression names.
+the witness, checks that such an iteration exists, and touches the element the index expression names.  A sanitizer
+watches only a little memory around a block, and an access may go megabytes past it; so all the way to the element is
+allocated, and what is not the storage's is closed.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ _HEAD = """\
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <sanitizer/asan_interface.h>
 
 inline int64_t floordiv(int64_t a, int64_t b) {{ return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }}
 inline int64_t mod(int64_t a, int64_t b) {{ return a - b * floordiv(a, b); }}
@@ -57,13 +60,23 @@ int main() {{
     const int64_t index = {index};  // {access}
     std::printf("{param}[%" PRId64 "], element %" PRId64 " of %" PRId64 "\\n", index, start + index, available);
     std::fflush(stdout);
-    char* storage = static_cast<char*>(std::calloc(available, {bytes}));
+    // The memory on the way to the element is there, but nothing may touch it.
+    const int64_t before = (-min(start + index, 0) * {bytes} + 15) / 16 * 16;
+    const int64_t after = max(start + index + 1 - available, 0) * {bytes};
+    char* memory = static_cast<char*>(std::calloc(before + available * {bytes} + after, 1));
+    if (!memory) {{
+        std::puts("there is not enough memory up to this element");
+        return 3;
+    }}
+    char* storage = memory + before;
+    ASAN_POISON_MEMORY_REGION(memory, before);
+    ASAN_POISON_MEMORY_REGION(storage + available * {bytes}, after);
     volatile char* element = storage + (start + index) * {bytes};
     for (int byte = 0; byte < {bytes}; byte++) {{
         {touch}
     }}
-    std::free(storage);
-    return 0;
+    std::puts("nothing watched the access: build with -fsanitize=address");
+    return 3;
 }}
 """
 

@@ -243,9 +243,10 @@ def test_a_size_that_no_input_has(call: Call) -> None:
         (("check", "m.wrapper.cpp", "--config", "none.toml"), "cannot read none.toml"),
         (("check",), "PATH"),
         (("chek", "m.wrapper.cpp"), "check"),
+        (("m.wrapper.cpp",), "Did you mean 'aoti-lint check m.wrapper.cpp'?"),
         (("rule", "AL2022"), "did you mean 'AL202'"),
         (("rule", "AL202", "--format", "xml"), "--format must be one of text, json, not 'xml'"),
-        (("runtimes", "m9"), "unknown runtime 'm9'"),
+        (("runtimes", "m9"), "unknown runtime 'm9'; try libtorch, libtorch-arrayref, executorch-metal, executorch-cuda"),
         (("kernels", "m.wrapper.cpp", "--runtime", "x"), "unknown runtime 'x'"),
         (("run", "--", "no-such-command-here"), "cannot run no-such-command-here"),
     ],
@@ -385,7 +386,9 @@ def test_run_passes_the_exit_code_on(call: Call) -> None:
     got = call("run", "--quiet", "--", *both)
     assert got.code == 9 and "error[AL202]" in got.out and "failed with exit code 9" in got.err
     nothing = call("run", "-q", "--", *fake_export(""))
-    assert nothing.code == 3 and "no AOTInductor wrapper found" in nothing.out
+    assert nothing.code == 3 and nothing.out.startswith(
+        "aoti-lint run: error: the command generated no AOTInductor"
+    )
 
 
 def test_run_keeps_the_cache_when_told(call: Call) -> None:

@@ -120,6 +120,7 @@ def test_pyproject(tmp_path: Path) -> None:
         ("[[suppress]]\ncode='AL2'\nreason='x'\nexpires='soon'", "expires must be a date such as 2027-01-31, not 'soon'"),
         ("suppress = 'AL2'", "expected [[suppress]] entries"),
         ("runtime = 'executorch-metl'", "runtime: unknown runtime 'executorch-metl'; try executorch-metal"),
+        ("[tool.aoti-lint]\nstrict = true", "unknown key 'tool' (only pyproject.toml has [tool.aoti-lint]; here keys"),
         ("strict = ", "is not valid TOML"),
     ],
 )  # fmt: skip

@@ -216,6 +216,20 @@ def test_folder_is_searched_in_order_and_other_files_are_left_alone(tmp_path: Pa
     assert len(load(str(tmp_path))) == 4, "no failures for files of other people"
 
 
+def test_an_environment_in_the_folder_is_not_searched(tmp_path: Path) -> None:
+    """What is installed there is nobody's export; its own folder can still be given."""
+    put(tmp_path, m__wrapper__cpp=wrapper())
+    venv = tmp_path / ".venv"
+    put(venv / "lib", n__wrapper__cpp=wrapper())
+    (venv / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    assert len(load(str(tmp_path))) == 1 and len(load(str(venv))) == 1
+
+
+def test_python_that_only_speaks_of_wrappers_is_left_alone(tmp_path: Path) -> None:
+    put(tmp_path, m__wrapper__cpp=wrapper(), tool__py='if "cpp_wrapper_src = (" in text:\n    pass\n')
+    assert len(load(str(tmp_path))) == 1
+
+
 def test_folder_reports_what_it_can_t_read(tmp_path: Path) -> None:
     put(
         tmp_path,

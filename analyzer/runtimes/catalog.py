@@ -130,7 +130,6 @@ def _end(date: str) -> str:
 
 def _nearest(name: str) -> list[str]:
     names = [*families(), *(v.name for f in families() for v in versions(f))]
-    names += [a for f in families() for v in versions(f) for a in v.aliases]
     return difflib.get_close_matches(name, names, 4, 0.4) or list(families())
 
 

@@ -110,10 +110,13 @@ def from_python(path: str, text: str) -> list[WrapperSource]:
 
 
 def walk(root: Path) -> Iterator[Path]:
-    """All files below a folder in sorted order, links to folders not followed. Raises :class:`SourceError`."""
+    """All files below a folder in sorted order, links to folders not followed. Raises :class:`SourceError`.
+
+    Virtual environments are left out: no export writes there, and installed packages hold wrappers of their own.
+    """
     count = 0
     for folder, below, files in os.walk(root):
-        below.sort()
+        below[:] = sorted(b for b in below if not Path(folder, b, "pyvenv.cfg").exists())
         count += len(files)
         if count > MAX_FILES:
             raise SourceError(f"more than {MAX_FILES} files in the folder: give a smaller one")
@@ -144,7 +147,9 @@ def _claims(path: Path) -> bool:
             data = f.read(MAX_TEXT)
     except OSError:
         return False
-    return b"cpp_wrapper_src = (" in data or looks_like_wrapper(data.decode("latin-1"))
+    return re.search(rb"^cpp_wrapper_src = \(", data, re.MULTILINE) is not None or looks_like_wrapper(
+        data.decode("latin-1")
+    )
 
 
 def from_library(path: Path, known: dict[Path, Disk]) -> list[WrapperSource]:
