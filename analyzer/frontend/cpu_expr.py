@@ -264,8 +264,7 @@ class Evaluator(Recorder):
             return e
         if isinstance(v, Real):
             return self.whole(v, "trunc")
-        deps = self.deps_of(v)
-        return self.fresh(dtype, deps, varying=LANE in deps)
+        return self.computed(dtype, self.deps_of(v))
 
     def whole(self, v: Real, mode: str) -> Expr:
         if mode == "trunc" and self.nonneg(v.num):

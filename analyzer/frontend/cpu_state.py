@@ -84,6 +84,17 @@ class State:
         self._data[name] = replace(self._data[name], fact=fact)
         return e
 
+    def computed(self, dtype: str | None, deps: frozenset[str]) -> Expr:
+        """A new symbol for an integer that was computed in a way that is not followed (a logarithm, say).
+
+        Unlike a loaded one it can't have any value of its type: that it has one is a condition on data.
+        """
+        e = self.fresh(dtype, deps, varying=LANE in deps)
+        (name,) = e.symbols
+        happens = opaque(f"{self._data[name].label} is computed")
+        self._data[name] = replace(self._data[name], fact=happens)
+        return e
+
     def from_memory(self, e: Expr) -> bool:
         """Whether the expression holds values from memory or chosen at run time."""
         return any(s in self._data for s in e.symbols)
