@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from aoti_lint.analyzer.api import analyse
 from aoti_lint.analyzer.expr import Expr, evaluate, sym
 from aoti_lint.analyzer.frontend import cpu_real as real
+from aoti_lint.analyzer.record import replace
+from aoti_lint.analyzer.sources import WrapperSource, load
 from cpu_cases import lower, only, points
 from hypothesis import given
 from hypothesis import strategies as st
@@ -174,3 +179,19 @@ def test_whole_numbers_hold_what_float_arithmetic_gives(
         else:
             low, high = (evaluate(e, {"x": i}) for e in found)
             assert low <= expected[i] <= high
+
+
+def test_an_index_by_a_logarithm_is_reached_for_no_certain_value() -> None:
+    """Buckets of distances: one more head than the table has leaves it at distances past 64 only, which the
+    logarithm decides. A bound of its value proves; what it allows is no fault."""
+    path = Path(__file__).parent.parent / "fixtures/wrappers/cpu/t5_rel_bias_dynamic.wrapper.cpp"
+    (source,) = load(str(path))
+    assert isinstance(source, WrapperSource)
+    (kernel,) = source.kernels
+    old, new = "x0<static_cast<int64_t>(4L)", "x0<static_cast<int64_t>(5L)"
+    assert kernel.text.count(old) == 1
+    more = replace(source, kernels=(replace(kernel, text=kernel.text.replace(old, new)),))
+    for s, expected in ((source, {"in_ptr0": "proved", "out_ptr0": "proved"}),
+                        (more, {"in_ptr0": "unknown", "out_ptr0": "fault"})):  # fmt: skip
+        found = {v.param.name: v.decision.status for v in analyse(s, "libtorch", {}).verdicts}
+        assert found == expected
