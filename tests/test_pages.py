@@ -91,6 +91,9 @@ def test_the_map_of_the_storage_it_was_copied_from() -> None:
     assert whole.size == 2048
     copied = next(r for r in whole.rows if r.kind == "copied")
     assert [(s.touch, s.first, s.end) for s in copied.spans] == [("whole", 0, 2032)]
+    # 256 of the 508 elements between its ends are the slice's; the other half of a pixel is not.
+    assert [s.gaps for s in copied.spans] == [True] and copied.spans[0].text.endswith("0 to 507 with gaps")
+    assert [s.gaps for r in whole.rows if r.kind == "allocation" for s in r.spans] == [False]
 
 
 def test_a_runtime_that_keeps_the_view_has_it_in_the_same_storage() -> None:
@@ -139,6 +142,7 @@ def test_the_page_says_what_is_outside_and_links_hold() -> None:
     assert max(found.ids.values()) == 1
     assert found.links and all(link[0] == "#" and link[1:] in found.ids for link in found.links)
     assert found.tags["article"] == 4
+    assert 'class="whole gaps"' in text and ">0 … 256, shown to 508</th>" in text and ">0 … 512</th>" in text
     assert "memory of the copy buf0" in text and "y0=3, x1=63" in text
     assert re.search(r"<mark>auto buf0 = .*?</mark>", text)
 

@@ -22,7 +22,8 @@ def table(m: Map, link: Link) -> Markup:
     rows, hidden = _chosen(m.rows)
     scale = _scale(m, rows)
     head = tag(
-        "tr", *(tag("th", text, scope="col") for text in ("line", "event", "what", "elements", _ruler(m)))
+        "tr",
+        *(tag("th", text, scope="col") for text in ("line", "event", "what", "elements", _ruler(m, scale))),
     )
     said = f"{hidden:,} more rows without a fault are left out; aoti-lint kernels lists every launch."
     return join(
@@ -48,9 +49,13 @@ def _scale(m: Map, rows: list[Row]) -> tuple[int, int]:
     return min(low, 0), max(high, size)
 
 
-def _ruler(m: Map) -> str:
-    size = "size not known" if m.size is None else f"{m.size // ITEMSIZE.get(m.storage.dtype, 1):,}"
-    return f"0 … {size}"
+def _ruler(m: Map, scale: tuple[int, int]) -> str:
+    """The storage's ends in elements, and where the bars begin and end when that is elsewhere."""
+    if m.size is None:
+        return "0 … size not known"
+    width, (low, high) = ITEMSIZE.get(m.storage.dtype, 1), scale
+    beyond = [f"from {low // width:,}"] * (low < 0) + [f"to {high // width:,}"] * (high > m.size)
+    return f"0 … {m.size // width:,}" + (f", shown {' '.join(beyond)}" if beyond else "")
 
 
 def _row(m: Map, row: Row, scale: tuple[int, int], link: Link) -> Markup:
@@ -92,7 +97,7 @@ def _bar(m: Map, row: Row, scale: tuple[int, int]) -> list[Markup]:
     for span in row.spans:
         inside = Span(span.touch, max(span.first, 0), min(span.end, high if m.size is None else m.size), "")
         if inside.first < inside.end:
-            parts.append(_part(span.touch, inside.first, inside.end, scale))
+            parts.append(_part(span.touch + " gaps" * span.gaps, inside.first, inside.end, scale))
         if m.size is not None and span.end > m.size:
             parts.append(_part(f"{span.touch} out", max(span.first, m.size), min(span.end, high), scale))
         if span.first < 0:

@@ -20,11 +20,12 @@ _ROW = 1260
 _STYLE = """
 text { font: 12px ui-monospace, monospace; fill: #1c2024; } .title { font-weight: 700; font-size: 14px; }
 rect { fill: #fff; stroke: #5b6470; } .storage rect { fill: #e3e7ec; } .copy rect { stroke: #c62828; stroke-dasharray: 5 3; }
-.output rect { stroke-width: 3; } path { fill: none; stroke: #5b6470; } .copies path { stroke: #c62828; stroke-dasharray: 5 3; }
-.label { fill: #5b6470; font-size: 10px; } .copies .label { fill: #c62828; }
+.output rect { stroke-width: 3; } path { fill: none; stroke: #5b6470; } #tip path { fill: #5b6470; stroke: none; } .copies path { stroke: #c62828; stroke-dasharray: 5 3; }
+.label { fill: #5b6470; font-size: 10px; paint-order: stroke; stroke: #fff; stroke-width: 4px; } .copies .label { fill: #c62828; }
 @media (prefers-color-scheme: dark) {
   text { fill: #e4e7ea; } rect { fill: #1d2126; stroke: #9aa4af; } .storage rect { fill: #2a3038; } path { stroke: #9aa4af; }
-  .copy rect, .copies path { stroke: #ff7b72; } .label { fill: #9aa4af; } .copies .label { fill: #ff7b72; }
+  #tip path { fill: #9aa4af; } .copy rect, .copies path { stroke: #ff7b72; }
+  .label { fill: #9aa4af; stroke: #14171a; } .copies .label { fill: #ff7b72; }
 }
 """
 
@@ -70,7 +71,7 @@ def drawing(graphs: list[nx.MultiDiGraph]) -> Markup:
             bottom, left = max(bottom, top + height), left + width + _GAP
             right = max(right, left)
         top = bottom + 2 * _GAP
-    arrow = tag("marker", tag("path", d="M0 0 L8 4 L0 8 z", style="fill:#5b6470;stroke:none"),
+    arrow = tag("marker", tag("path", d="M0 0 L8 4 L0 8 z"),
                 id="tip", viewBox="0 0 8 8", refX=8, refY=4, markerWidth=8, markerHeight=8, orient="auto")  # fmt: skip
     return tag(
         "svg", tag("title", "Alias graph"), tag("style", Markup(_STYLE)), tag("defs", arrow), *parts,

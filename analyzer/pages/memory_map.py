@@ -6,6 +6,7 @@ Positions are in bytes from the start of the storage, ends exclusive; texts coun
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias
 
@@ -36,12 +37,13 @@ Status: TypeAlias = Literal["ok", "fault", "unknown"]
 
 @record(frozen=True)
 class Span:
-    """Bytes ``first .. end-1`` of a storage."""
+    """Bytes ``first .. end-1`` of a storage; ``gaps``: a tensor's extent that the tensor does not fill."""
 
     touch: Touch
     first: int
     end: int
     text: str
+    gaps: bool = False
 
 
 @record(frozen=True)
@@ -160,7 +162,12 @@ class _Mapper:
             return t.storage, Row(loc, kind, label, note="no elements")
         width = ITEMSIZE.get(t.dtype, 1)
         layout = f"{_braces(t.sizes)}/{_braces(t.strides)} + {t.offset}: {first:,} to {last:,}"
-        return t.storage, Row(loc, kind, label, (Span(touch, first * width, (last + 1) * width, layout),))
+        elements = math.prod(_number(n, env) or 0 for n in t.sizes or ())
+        gaps = elements < last - first + 1
+        layout += " with gaps" * gaps
+        return t.storage, Row(
+            loc, kind, label, (Span(touch, first * width, (last + 1) * width, layout, gaps),)
+        )
 
     def _launch(self, fact: LaunchFact, param: str, t: Tensor) -> Row:
         """What a launch touches through one pointer; each kind of access as one range."""

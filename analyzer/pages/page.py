@@ -239,9 +239,11 @@ def _unknowns(file: FileReport) -> Markup | None:
 
 
 def _legend() -> Markup:
-    kinds = (("storage", "the storage"), ("whole", "extent of a tensor"), ("read", "read"), ("write", "written"),
+    kinds = (("storage", "the storage"), ("whole", "extent of a tensor"), ("whole gaps", "one with gaps"), ("read", "read"), ("write", "written"),
              ("write out", "outside the storage."))  # fmt: skip
-    boxes = (join(tag("span", tag("i", class_=k), class_="key"), f" {text} ") for k, text in kinds)
+    boxes = (
+        join(tag("span", tag("span", tag("i", class_=k), class_="key"), f" {text}"), " ") for k, text in kinds
+    )
     return tag(
         "p", *boxes, "A bar is a range: what lies between its ends need not all be touched.", class_="legend"
     )
