@@ -7,6 +7,7 @@ import pytest
 from aoti_lint.analyzer.expr import Expr, evaluate
 from aoti_lint.analyzer.frontend.metal import find_kernels
 from aoti_lint.analyzer.program import Access
+from metal_cases import ONE_D, lower
 
 F = np.float32
 
@@ -139,3 +140,23 @@ def test_float_from_memory_is_data_in_an_index() -> None:
         ("x", "grid", None, None),
         ("i", "data", -(2**31), 2**31 - 1),
     ]
+
+
+@pytest.mark.parametrize(
+    ("index", "certain"),
+    [
+        ("in_ptr0[xindex]", True),
+        ("static_cast<int>(in_ptr0[xindex])", True),
+        ("static_cast<int>(metal::log(in_ptr1[xindex]))", False),
+        ("static_cast<int>(in_ptr1[xindex] * 2.0)", False),
+        ("in_ptr0[xindex] ^ in_ptr0[0]", False),
+    ],
+)
+def test_memory_can_hold_any_index_but_a_computed_one_may_never_come(index: str, certain: bool) -> None:
+    kernel = lower(
+        f"device float* out_ptr0, constant long* in_ptr0, constant float* in_ptr1, constant float* in_ptr2, {ONE_D}",
+        f"auto tmp0 = {index};\nauto tmp1 = in_ptr2[tmp0];\nout_ptr0[xindex] = tmp1;",
+    )
+    (a,) = (a for a in kernel.accesses if a.param == "in_ptr2")
+    assert a.guard.has_opaque() != certain
+    assert any(v.kind == "data" for v in a.vars)

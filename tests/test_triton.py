@@ -395,3 +395,26 @@ def test_what_is_not_understood_is_reported_where_it_may_touch_memory() -> None:
     ]
     assert [(a.kind, a.param) for a in k.kernel.accesses] == [("store", "out_ptr0")]
     assert not any(p.readonly for p in k.kernel.params)  # what was not read may write anywhere
+
+
+@pytest.mark.parametrize(
+    ("index", "certain"),
+    [("tmp0", True), ("tmp0 + 3", True), ("libdevice.log(tmp1).to(tl.int64)", False), ("tmp0 ^ tmp0", False)],
+)
+def test_memory_can_hold_any_index_but_a_computed_one_may_never_come(index: str, certain: bool) -> None:
+    k = lower(
+        f"""
+    xnumel = 100
+    xoffset = tl.program_id(0) * XBLOCK
+    xindex = xoffset + tl.arange(0, XBLOCK)[:]
+    xmask = xindex < xnumel
+    tmp0 = tl.load(in_ptr0 + (xindex), xmask)
+    tmp1 = tl.load(in_ptr1 + (xindex), xmask)
+    tmp2 = {index}
+    tmp3 = tl.load(in_ptr2 + (tmp2), xmask)
+    tl.store(out_ptr0 + (xindex), tmp3, xmask)
+""",
+        "in_ptr0:i in_ptr1:f in_ptr2:f out_ptr0:f xnumel:n XBLOCK:c",
+    )
+    (a,) = accesses(k, "in_ptr2")
+    assert a.guard.has_opaque() != certain

@@ -34,7 +34,7 @@ class Expressions:
         """A value used as an integer: unsigned ones settled, unknown ones given a symbol."""
         v = self.math.settle(self.math.as_integer(self.value(node)))
         if v.expr is None and v.type in INTEGERS:
-            return replace(v, expr=self.r.unknown(self.r.slice(node), v.type))
+            return replace(v, expr=self.r.unknown(self.r.slice(node), v.type, v.loaded))
         return v
 
     def condition(self, node: Node) -> tuple[Cond, Value]:
@@ -44,7 +44,7 @@ class Expressions:
     def named(self, name: str, v: Value) -> Value:
         """The value of a declared variable: unknown integers get a symbol with the variable's name."""
         if v.type in INTEGERS and v.expr is None and v.cond is None and v.base is None:
-            e = self.r.unknown(name, v.type)
+            e = self.r.unknown(name, v.type, v.loaded)
             return replace(v, expr=e)
         return v
 
@@ -207,7 +207,7 @@ class Expressions:
         index = n.kids[1] if n.kind == "index" else None
         number = self.r.access("load", place, n, index, None)
         assert place.base is not None
-        v = Value(self.r.elements[place.base], deps=place.deps)
+        v = Value(self.r.elements[place.base], deps=place.deps, loaded=True)
         return v if self.r.masks else replace(v, live={number: TRUE})
 
     def _member(self, n: Node) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from ..expr import TRUE, Cond, Expr, sym
+from ..expr import TRUE, Cond, Expr, opaque, sym
 from ..program import Access, Loc, Var
 from ..ranges import Ranges
 from ..record import field, record
@@ -52,6 +52,8 @@ class Record:
     loops: tuple[Var, ...] = ()
     masks: int = 0
     data: dict[str, Var] = field(default_factory=dict)
+    #: Those of ``data`` that were computed, not loaded.
+    computed: set[str] = field(default_factory=set)
     drafts: list[Draft] = field(default_factory=list)
     unmodelled: list[tuple[str, Loc]] = field(default_factory=list)
     seen: list[tuple[int, int]] = field(default_factory=list)
@@ -96,12 +98,18 @@ class Record:
         self.ranges.bounds[var.name] = (var.lo, var.hi) if var.kind == "data" else (0, None)
         return sym(var.name)
 
-    def unknown(self, name: str, type_: str) -> Expr:
-        """A value that is data: a fresh symbol in the range of its type (64 bits are no bound)."""
+    def unknown(self, name: str, type_: str, loaded: bool) -> Expr:
+        """A value that is data: a fresh symbol in the range of its type (64 bits are no bound).
+
+        Memory can hold any of these values; one that was computed in a way that is not followed may never come.
+        """
         bits, signed = INTEGERS[type_]
         low = -(1 << (bits - 1)) if signed else 0
         wide = bits == 64
-        return self._data(name, None if wide and signed else low, None if wide else low + (1 << bits) - 1)
+        e = self._data(name, None if wide and signed else low, None if wide else low + (1 << bits) - 1)
+        if not loaded:
+            self.computed |= e.symbols
+        return e
 
     def noise(self, low: int, high: int) -> Expr:
         """What rounding adds to an index, where it was not followed."""
@@ -161,13 +169,14 @@ class Record:
         used = TRUE if d.used is None else d.used
         symbols = d.guard.symbols | used.symbols | (d.index.expr.symbols if d.index.expr else frozenset())
         data = tuple(v for name, v in self.data.items() if name in symbols)
+        doubts = [opaque(f"{v.name} is computed") for v in data if v.name in self.computed]
         bits, signed = INTEGERS.get(d.index.type, (64, True))
         return Access(
             param=d.param,
             kind=d.kind,
             index=d.index.expr,
             vars=(*self.grid, *d.loops, *data),
-            guard=d.guard,
+            guard=Cond.join("and", [d.guard, *doubts]),
             loc=d.loc,
             text=d.text,
             reason=d.reason,

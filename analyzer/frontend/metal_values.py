@@ -45,7 +45,7 @@ class Value:
     ``expr``: the integer. ``cond``: the truth of a boolean. ``real``: a float computed from integers.
     ``base``: the pointer parameter it points into, ``expr`` elements from the start.
     ``deps``: iteration variables it can depend on. ``live``: loads (by number) that it uses, with the
-    condition under which their value matters.
+    condition under which their value matters.  ``loaded``: it is as it was read from memory.
     """
 
     type: str
@@ -55,6 +55,7 @@ class Value:
     base: str | None = None
     deps: frozenset[str] = frozenset()
     live: Mapping[int, Cond] = field(default_factory=lambda: _NO_LOADS)
+    loaded: bool = False
 
 
 def integer(value: int, type_: str = "int") -> Value:

@@ -28,6 +28,9 @@ def build(state: State, raw: RawAccess, loc: Loc) -> Access:
     _collect(state, raw, draft, part)
     draft = tighten(simplify(fold_data(combine(split_round_robin(draft)))))
     draft = _rename(state, draft)
+    own = draft.index_symbols | draft.guard.symbols
+    doubts = [opaque(f"{n} is computed") for n, v in draft.vars.items() if v.computed and n in own]
+    draft.guard = Cond.join("and", [draft.guard, *doubts])
     unknown = _unknown_names(state, draft)
     reason: str | None = None
     if unknown:

@@ -52,7 +52,7 @@ def load(
     if ptr.base != ZERO or (dtype is not None and ptr.size != ITEMSIZE[dtype]):
         return value  # read through a pointer of another type
     if is_int_dtype(dtype) and dtype != "bool":
-        n = state.data(node, label, value, *dtype_range(dtype))
+        n = state.data(node, label, value, *dtype_range(dtype), loaded=True)
         return replace(n, bits=64 if dtype in ("int64", "uint64") else 32)
     return replace(value, dtype=dtype)
 
@@ -69,7 +69,7 @@ def store(
     dtype = element_dtype(state, ptr)
     result = unknown(ptr, cond, *values)
     if kind == "atomic" and is_int_dtype(dtype):
-        return state.data(node, "previous", result, *dtype_range(dtype))
+        return state.data(node, "previous", result, *dtype_range(dtype), loaded=True)
     return result
 
 

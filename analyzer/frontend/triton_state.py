@@ -24,7 +24,8 @@ _SIZE_NAME = re.compile(r"ks\d+|[xyzr]\d*_?numel(_\d+)?")
 class VarInfo:
     """An iteration symbol. ``label``: the name to show.  ``axes``: block axes a loaded value varies along.
 
-    ``guard`` bounds an iteration whose number of rounds is itself data.
+    ``guard`` bounds an iteration whose number of rounds is itself data.  ``computed``: data that was not loaded but
+    computed in a way that is not followed, so that some of its range may never come.
     """
 
     kind: VarKind
@@ -34,6 +35,7 @@ class VarInfo:
     hi: int | None = None
     axes: frozenset[str] = frozenset()
     guard: Cond = TRUE
+    computed: bool = False
 
 
 @record(frozen=True)
@@ -102,11 +104,17 @@ class State:
         return name
 
     def data(
-        self, node: ast.AST, label: str, like: Value, lo: int | None = None, hi: int | None = None
+        self,
+        node: ast.AST,
+        label: str,
+        like: Value,
+        lo: int | None = None,
+        hi: int | None = None,
+        loaded: bool = False,
     ) -> Num:
         """An integer nothing else is known about: a loaded value, or the result of an operation on data."""
         axes = frozenset(d for d in like.deps if d.startswith("@"))
-        e = self.fresh(node, label, VarInfo("data", None, label, lo, hi, axes))
+        e = self.fresh(node, label, VarInfo("data", None, label, lo, hi, axes, computed=not loaded))
         return Num(expr=e, shape=like.shape, deps=like.deps, feeds=like.feeds, bits=64)
 
     def program_id(self, dim: int) -> Expr:
