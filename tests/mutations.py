@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import TypeAlias
 
 from aoti_lint.analyzer.record import replace
@@ -205,7 +206,8 @@ def mutant(source: WrapperSource, kind: Edits, seed: int) -> Mutant | None:
     edits = sorted(set(kind(old.text)))
     if not edits:
         return None
-    start, end, new = random.Random(f"{old.path} {kind.__name__} {seed}").choice(edits)
+    place = "/".join(Path(old.path).parts[-2:])  # the same mutants in every checkout
+    start, end, new = random.Random(f"{place} {kind.__name__} {seed}").choice(edits)
     text = replace(old, text=old.text[:start] + new + old.text[end:])
     changed = (
         replace(source, kernels=(text, *source.kernels[1:])) if in_kernels else replace(source, wrapper=text)
