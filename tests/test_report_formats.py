@@ -193,6 +193,20 @@ def test_github_annotation() -> None:
     assert message.startswith("50% of\r\nit: a, b\nhelp: export with another layout")
 
 
+def test_github_as_a_library_of_actions_writes_it(capsys: pytest.CaptureFixture[str]) -> None:
+    toolkit = pytest.importorskip("github_action_toolkit.print_messages")
+    message = "50% of\r\nit: a, b"
+    (ours,) = render("github", report(analysed(finding(message=message, help=""))), CONTEXT).splitlines()
+    toolkit.error(
+        toolkit.escape_data(message), title="AL202 kernel-write-out-of-bounds", file="models/c2f, part: 100%.wrapper.cpp",
+        line=612, col=12, end_column=40,
+    )  # fmt: skip
+    _, options, text = capsys.readouterr().out.rstrip("\n").split("::", 2)
+    level, _, wanted = options.partition(" ")
+    assert ours.startswith(f"::{level} ") and ours.endswith(f"::{text}")
+    assert sorted(ours.split("::")[1].partition(" ")[2].split(",")) == sorted(wanted.split(","))
+
+
 def test_github_sorted_by_severity_and_limited() -> None:
     many = report(
         analysed(finding("note"), *(finding("warning", n) for n in range(10)), finding("error")), FAILED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -196,6 +197,29 @@ def test_a_cluster_gives_the_same_report() -> None:
 
 
 # -- with torch ---------------------------------------------------------------------------------------
+
+
+EXPORT_SCRIPT = """\
+import torch
+model = torch.export.export(torch.nn.Conv2d(3, 8, 3).eval(), (torch.randn(1, 3, 8, 8),))
+torch._inductor.aoti_compile_and_package(model, package_path="model.pt2")
+"""
+
+
+@pytest.mark.slow
+def test_run_around_a_real_export(tmp_path: Path) -> None:
+    """ExecuTorch's Metal runtime has no ``aoti_torch_cpu_convolution``: found in a wrapper that torch writes now."""
+    pytest.importorskip("torch")
+    (tmp_path / "export.py").write_text(EXPORT_SCRIPT)
+    options = ["--runtime", "executorch-metal", "--format", "json", "--cache", "cache"]
+    call = [sys.executable, "-m", "aoti_lint", "run", *options, "--", sys.executable, "export.py"]
+    done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    (file,) = json.loads(done.stdout)["files"]
+    found = [f for f in file["findings"] if f["op"] == "aoti_torch_cpu_convolution" and f["code"] == "AL402"]
+    assert found and {(f["location"]["path"], f["location"]["line"]) for f in found} == {("export.py", 3)}
+    assert "aten.convolution" in found[0]["source_nodes"]
+    assert (tmp_path / "model.pt2").is_file()
 
 
 @pytest.mark.slow
