@@ -161,6 +161,7 @@ def _analyse(paths: list[str], settings: Settings, shard: tuple[int, int] | None
     """The engine's report, with a progress bar when that takes more than a moment."""
     from .analyzer.api import check_paths
     from .analyzer.report.progress import Bar
+    from .analyzer.runtimes.catalog import devices
     from .rules.registry import run_rules
 
     with Bar(sys.stderr, wanted=not settings.quiet) as progress:
@@ -171,6 +172,14 @@ def _analyse(paths: list[str], settings: Settings, shard: tuple[int, int] | None
     known = {name for file in report.files for name, _, _ in file.symbols}
     for name in sorted(settings.sizes.keys() - known):
         _say(f"aoti-lint: warning: no input has a free size called {name}, so --size {name} does nothing")
+    other = {
+        (f.runtime, f.device): f.path
+        for f in report.files
+        if f.runtime and f.device not in (None, *devices(f.runtime))
+    }
+    for (runtime, device), path in other.items():
+        if made_for := " or ".join(devices(runtime)):
+            _say(f"aoti-lint: warning: {runtime} is for {made_for} wrappers; {path} is for {device}")
     return report
 
 

@@ -218,6 +218,15 @@ def test_colour(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b" not in call("check", "m.wrapper.cpp").out
 
 
+def test_a_runtime_for_another_device_is_told(call: Call) -> None:
+    got = call("check", "m.wrapper.cpp", "--runtime", "executorch-cuda", "--fail-on", "never")
+    assert got.code == 0
+    assert (
+        got.err
+        == "aoti-lint: warning: executorch-cuda@2026-08 is for cuda wrappers; m.wrapper.cpp is for mps\n"
+    )
+
+
 def test_a_size_that_no_input_has(call: Call) -> None:
     got = call("check", "m.wrapper.cpp", "--size", "s77=8", "-q")
     assert "no input has a free size called s77" in got.err

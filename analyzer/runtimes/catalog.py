@@ -70,6 +70,12 @@ def families() -> tuple[str, ...]:
     return tuple(_families())
 
 
+def devices(name: str) -> tuple[str, ...]:
+    """The devices whose wrappers a built-in runtime is made for; empty for any, and for a profile of one's own."""
+    family = _families().get(name.partition("@")[0])
+    return family.devices if family else ()
+
+
 def resolve(name: str, device: str = "cpu") -> Profile:
     """The profile a user means by ``name``.
 
