@@ -333,6 +333,10 @@ def report(
     from .analyzer.pages import report_page
     from .rules.registry import run_rules
 
+    if output is None and sys.stdout.isatty():
+        from .analyzer.config import ConfigError
+
+        raise ConfigError(f"a page is for a file: aoti-lint report {path} -o report.html")
     settings = _settings(config, runtimes=runtime, sizes=size, select=select, ignore=ignore)
     text, failures = report_page(path, run_rules, settings)
     _write(text, output)

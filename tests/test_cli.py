@@ -227,6 +227,19 @@ def test_a_runtime_for_another_device_is_told(call: Call) -> None:
     )
 
 
+def test_a_page_is_not_for_a_terminal(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert call("report", "m.wrapper.cpp").out.startswith("<!doctype html>")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    got = call("report", "m.wrapper.cpp")
+    assert (got.code, got.out) == (2, "") and "aoti-lint report m.wrapper.cpp -o report.html" in got.err
+
+
+def test_an_export_script_is_to_be_run(call: Call) -> None:
+    Path("export.py").write_text("import torch\n")
+    got = call("check", "export.py")
+    assert got.code == 3 and "aoti-lint run -- python export.py" in got.out
+
+
 def test_a_size_that_no_input_has(call: Call) -> None:
     got = call("check", "m.wrapper.cpp", "--size", "s77=8", "-q")
     assert "no input has a free size called s77" in got.err

@@ -105,7 +105,10 @@ def from_file(path: Path, known: dict[Path, Disk]) -> list[WrapperSource]:
 def from_python(path: str, text: str) -> list[WrapperSource]:
     found = [WrapperSource(w, k) for w, k in embedded(path, text)]
     if not found:
-        raise SourceError("a Python file without a C++ wrapper (no cpp_wrapper_src string)")
+        raise SourceError(
+            "a Python file without a C++ wrapper (no cpp_wrapper_src string); an export is linted by "
+            f"aoti-lint run -- python {Path(path).name}"
+        )
     return found
 
 
