@@ -32,9 +32,9 @@ class Browser:
         done = subprocess.run(call, capture_output=True, text=True, check=True, timeout=120)
         return done.stdout
 
-    def dom(self, page: Path, fragment: str = "") -> str:
-        """The document after its script ran, as markup."""
-        return self._run(page, "--dump-dom", fragment=fragment)
+    def dom(self, page: Path, fragment: str = "", width: int = 1300) -> str:
+        """The document after its script ran in a window of this width, as markup."""
+        return self._run(page, "--dump-dom", f"--window-size={width},900", fragment=fragment)
 
     def corner(self, page: Path, *, dark: bool) -> tuple[int, ...]:
         """Red, green and blue of the first pixel of a screenshot."""

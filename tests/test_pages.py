@@ -249,6 +249,21 @@ def test_filter_and_links_in_a_browser(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("width", [600, 1000, 1200])
+def test_tables_hold_in_a_narrow_window(tmp_path: Path, width: int) -> None:
+    """Nothing is wider than the window, and the reasons in the table of runtimes keep room for words."""
+    measure = (
+        "const cells = [...document.querySelectorAll('.verdicts td:last-child:not(:empty)')];"
+        "document.title = [document.documentElement.scrollWidth, Math.min(...cells.map(c => c.clientWidth))];"
+    )
+    free = re.sub(r"<meta http-equiv[^>]*>", "", html(runtimes=("libtorch", "executorch-metal")))
+    page = tmp_path / "page.html"
+    page.write_text(free.replace("</body>", f"<script>{measure}</script></body>"))
+    title = re.search(r"<title>(\d+),(\d+)</title>", browser(tmp_path).dom(page, width=width))
+    assert title and int(title[1]) <= width and int(title[2]) >= 300
+
+
+@pytest.mark.slow
 def test_light_dark_and_print(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text(html())
