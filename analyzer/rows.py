@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 
 def rows(analysis: Analysis) -> list[dict[str, Any]]:
-    """Rows in program order; ``min``/``max`` relative to the pointer, in elements of the parameter's type."""
+    """Rows in program order.
+
+    ``min``/``max`` are relative to the pointer, in elements of the parameter's type, over all admitted sizes: numbers,
+    or None where there is no bound.  ``text`` is there where they depend on sizes and says how.
+    """
     by_launch: dict[int, list[Verdict]] = {}
     for v in analysis.verdicts:
         by_launch.setdefault(id(v.launch), []).append(v)
@@ -38,8 +42,8 @@ def rows(analysis: Analysis) -> list[dict[str, Any]]:
                     "storage": tensor.storage.root.name,
                     "offset": plain(start_of(tensor, dtype)),
                     "capacity": plain(tensor.storage.elements(dtype)),
-                    "reads": ends([v for v in mine if v.access.kind != "store"], analysis.ranges),
-                    "writes": ends([v for v in mine if v.access.kind != "load"], analysis.ranges),
+                    "reads": _span([v for v in mine if v.access.kind != "store"], analysis.ranges),
+                    "writes": _span([v for v in mine if v.access.kind != "load"], analysis.ranges),
                     **_verdict(mine, fact),
                 }
             )
@@ -54,6 +58,20 @@ def plain(e: Expr | None) -> int | str | None:
     return v if v is not None else str(e)
 
 
+def _span(verdicts: list[Verdict], ranges: Ranges) -> dict[str, int | str | None] | None:
+    found = _ends(verdicts, ranges)
+    if found is None:
+        return None
+    lo, hi = found
+    span: dict[str, int | str | None] = {
+        "min": None if lo is None else ranges.interval(lo)[0],
+        "max": None if hi is None else ranges.interval(hi)[1],
+    }
+    if any(e is not None and e.value is None for e in found):
+        span["text"] = "..".join("?" if e is None else str(e) for e in found)
+    return span
+
+
 def ends(
     verdicts: list[Verdict],
     ranges: Ranges,
@@ -64,10 +82,21 @@ def ends(
 
     An end that is no polynomial is given at the sizes ``at``. None when no access touches anything.
     """
+    found = _ends(verdicts, ranges)
+    if found is None:
+        return None
+    lo, hi = found
+    if start is not None:
+        lo, hi = (None if x is None else x + start for x in (lo, hi))
+    return {"min": plain(_at(lo, at)), "max": plain(_at(hi, at))}
+
+
+def _ends(verdicts: list[Verdict], ranges: Ranges) -> tuple[Expr | None, Expr | None] | None:
+    """Both ends, None where not known; None when no access touches anything."""
     found: list[IndexRange] = []
     for v in verdicts:
         if v.index is None:
-            return {"min": None, "max": None}
+            return None, None
         r = v.decision.range
         if r.min is None and r.max is None and not r.empty and v.decision.reason is None:
             r = index_range(v.index, v.vars, v.guard, ranges)
@@ -79,9 +108,7 @@ def ends(
     his = [r.max for r in found]
     lo = None if None in los else minimum(*(x for x in los if x is not None))
     hi = None if None in his else maximum(*(x for x in his if x is not None))
-    if start is not None:
-        lo, hi = (None if x is None else x + start for x in (lo, hi))
-    return {"min": plain(_at(lo, at)), "max": plain(_at(hi, at))}
+    return lo, hi
 
 
 def _at(e: Expr | None, sizes: Mapping[str, int] | None) -> Expr | None:

@@ -22,6 +22,8 @@ from aoti_lint import cli
 DATA = Path(__file__).parent / "data/slice.wrapper.cpp"
 METAL = "executorch-metal@2026-08"
 
+DYNAMIC = str(Path(__file__).parent.parent / "fixtures/AL210/bad_grid_dynamic.wrapper.cpp")
+
 
 class Result(NamedTuple):
     code: int
@@ -352,6 +354,12 @@ def test_kernels(call: Call) -> None:
     assert (in_place[0]["capacity"], in_place[0]["verdict"]) == (512, "proved")
     text = call("kernels", "m.wrapper.cpp").out.splitlines()
     assert text[0] == "m.wrapper.cpp" and text[2].split()[1:5] == ["mps_lib_0", "out_ptr0", "buf0", "buf1"]
+    many = call("kernels", DYNAMIC, "-f", "json", "--runtime", "libtorch")
+    spans = [json.loads(many.out)["rows"][0]["reads"]]
+    narrowed = call("kernels", DYNAMIC, "-f", "json", "--size", "s77=2..5")
+    spans.append(json.loads(narrowed.out)["rows"][0]["reads"])
+    text = "0..64*s77 - 1"
+    assert spans == [{"min": 0, "max": None, "text": text}, {"min": 0, "max": 319, "text": text}]
     missing = call("kernels", "none.wrapper.cpp")
     assert missing.code == 3 and "none.wrapper.cpp: no such file" in missing.err
 

@@ -47,5 +47,7 @@ _KERNEL_HEAD = (
 def _ends(ends: Mapping[str, Any] | None) -> str | None:
     if ends is None:
         return None
+    if "text" in ends:
+        return str(ends["text"])
     lo, hi = ("?" if ends[end] is None else ends[end] for end in ("min", "max"))
     return f"{lo}..{hi}"
