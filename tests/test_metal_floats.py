@@ -160,3 +160,16 @@ def test_memory_can_hold_any_index_but_a_computed_one_may_never_come(index: str,
     (a,) = (a for a in kernel.accesses if a.param == "in_ptr2")
     assert a.guard.has_opaque() != certain
     assert any(v.kind == "data" for v in a.vars)
+
+
+def test_a_check_of_a_computed_index_leaves_other_accesses_certain() -> None:
+    kernel = lower(
+        f"device float* out_ptr0, constant float* in_ptr0, constant float* in_ptr1, {ONE_D}",
+        """auto tmp0 = static_cast<int>(metal::log(in_ptr0[xindex]));
+        if ((tmp0 < 0 || tmp0 >= 8)) return;
+        auto tmp1 = in_ptr1[tmp0];
+        out_ptr0[xindex + 7] = tmp1;
+        if (tmp0 < 5) { out_ptr0[xindex] = tmp1; }""",
+    )
+    certain = [(a.param, not a.guard.has_opaque()) for a in kernel.accesses]
+    assert certain == [("in_ptr0", True), ("in_ptr1", False), ("out_ptr0", True), ("out_ptr0", False)]

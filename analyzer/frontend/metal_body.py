@@ -53,6 +53,7 @@ class Body:
             here = ~(kernel | loop)
             kernel, loop = kernel | (here & exit_.kernel), loop | (here & exit_.loop)
             self.r.path = self.r.path & ~exit_.any
+            self.r.checks.update((~exit_.kernel).conjuncts())
         self.r.path = path
         for name in _declared(node.kids):
             if name in outer:

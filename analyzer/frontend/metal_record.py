@@ -54,6 +54,8 @@ class Record:
     data: dict[str, Var] = field(default_factory=dict)
     #: Those of ``data`` that were computed, not loaded.
     computed: set[str] = field(default_factory=set)
+    #: What holds because the kernel would have returned: the generator's checks of an index.
+    checks: set[Cond] = field(default_factory=set)
     drafts: list[Draft] = field(default_factory=list)
     unmodelled: list[tuple[str, Loc]] = field(default_factory=list)
     seen: list[tuple[int, int]] = field(default_factory=list)
@@ -169,7 +171,9 @@ class Record:
         used = TRUE if d.used is None else d.used
         symbols = d.guard.symbols | used.symbols | (d.index.expr.symbols if d.index.expr else frozenset())
         data = tuple(v for name, v in self.data.items() if name in symbols)
-        doubts = [opaque(f"{v.name} is computed") for v in data if v.name in self.computed]
+        decides = set(d.index.expr.symbols if d.index.expr else ())
+        decides.update(*(c.symbols for c in d.guard.conjuncts() if c not in self.checks))
+        doubts = [opaque(f"{name} is computed") for name in sorted(decides & self.computed)]
         bits, signed = INTEGERS.get(d.index.type, (64, True))
         return Access(
             param=d.param,
