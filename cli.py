@@ -288,7 +288,8 @@ def kernels(
     """Show what every kernel launch touches through every pointer.
 
     One row each: the indices read and written, where the pointer is in its storage, what the storage holds, and the
-    verdict. PATH as for check.
+    verdict. PATH as for check. In JSON the ends are numbers over all admitted sizes, null where there is no bound; with
+    text where they depend on sizes.
     """
     from .analyzer.api import kernel_rows
     from .analyzer.report.table import kernel_report
