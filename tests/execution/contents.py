@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from aoti_lint.analyzer.analysis import Analysis
 from aoti_lint.analyzer.api import analyse
 from aoti_lint.analyzer.findings import Finding
 from aoti_lint.analyzer.sources import WrapperSource
@@ -44,7 +45,7 @@ def contents(source: WrapperSource, runtime: str, memory: Memory) -> Contents:
         return runs[key]
 
     for f in findings:
-        if f.severity == "error" and f.code in SHOWN_BY:
+        if f.severity == "error" and f.code in SHOWN_BY and emulated(f, analysis):
             sizes = {n: v for n, v in (f.evidence.witness or {}).items() if n in symbols}
             seen = [t for line, t in uses(run(sizes)) if line in lines(f)]
             if any(getattr(t, kind) for t in seen for kind in SHOWN_BY[f.code]):
@@ -63,6 +64,14 @@ def contents(source: WrapperSource, runtime: str, memory: Memory) -> Contents:
                 f"{source.wrapper.path}:{line} {t.name}: {t.unwritten} unwritten, {t.stale} stale, {t.misread} misread"
             )
     return result
+
+
+def emulated(f: Finding, analysis: Analysis) -> bool:
+    """Whether execution can show the claim: all its tensors are on one device, and its ops write what they are given."""
+    if f.code != "AL203":
+        return True
+    devices = {s.root.name: s.device for body in analysis.bodies for s in body.storages}
+    return f.kernel is not None and devices.get(f.storage or "") == analysis.program.device
 
 
 def lines(f: Finding) -> set[int]:
