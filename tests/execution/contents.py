@@ -50,7 +50,7 @@ def contents(source: WrapperSource, runtime: str, memory: Memory) -> Contents:
             seen = [t for line, t in uses(run(sizes)) if line in lines(f)]
             if any(getattr(t, kind) for t in seen for kind in SHOWN_BY[f.code]):
                 result.happened += 1
-            else:
+            elif reached(f, run(sizes)):
                 result.wrong.append(f"{f.loc.path}:{f.loc.line} {f.code} {f.message}")
     if (
         run({}).skipped
@@ -72,6 +72,13 @@ def emulated(f: Finding, analysis: Analysis) -> bool:
         return True
     devices = {s.root.name: s.device for body in analysis.bodies for s in body.storages}
     return f.kernel is not None and devices.get(f.storage or "") == analysis.program.device
+
+
+def reached(f: Finding, run: Execution) -> bool:
+    """Whether the run got to where the claim would show: not when that is in the other arm, or was left out."""
+    left_out = {event.loc.line for event, _ in run.skipped}
+    used = {r.loc.line for r in f.related if "used here" in r.message} or {f.launch_line or f.loc.line}
+    return not left_out & lines(f) and bool(used & {ran.event.loc.line for ran in run.ran})
 
 
 def lines(f: Finding) -> set[int]:
