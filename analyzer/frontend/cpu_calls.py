@@ -8,10 +8,10 @@ from collections.abc import Callable
 from ..expr import FALSE, TRUE, Cond, Expr, const, floordiv, mod, sym
 from .cpu_lanes import opaque_names, some_lane, within
 from .cpu_memory import Memory
-from .cpu_real import Real
 from .cpu_scope import Guard
 from .cpu_values import LANE, UNKNOWN, Flag, Int, Local, Opaque, Ptr, Value, as_int, dtype_of, template_words
 from .nodes import Node
+from .reals import Real
 
 _ROUNDING = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "round", "nearbyint": "round",
              "rint": "round"}  # fmt: skip

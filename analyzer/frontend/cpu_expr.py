@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable
 
 from ..expr import Cond, Expr, const, maximum, sym, where
-from . import cpu_real as real
-from .cpu_real import Real
+from . import reals as real
 from .cpu_record import Recorder
 from .cpu_scope import Guard
 from .cpu_values import (
@@ -32,6 +31,7 @@ from .cpu_values import (
     template_words,
 )
 from .nodes import Node
+from .reals import Real
 
 _COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
 _SAME = re.compile(r"decltype|\b(?:Vectorized\w*|VecMask|Vec|vec_t|auto|Welford|IndexValue\w*|complex)\b")

@@ -9,11 +9,11 @@ from ..program import Access, Loc, Param, Var
 from ..ranges import Interval, Ranges
 from ..record import replace
 from .cpu_lanes import opaque_names
-from .cpu_real import Real
-from .cpu_real import substitute as substitute_real
 from .cpu_scope import Datum, Guard, Scope
 from .cpu_values import LANE, ROW, Flag, Int, Local, Opaque, Ptr, Value, int_bounds
 from .nodes import Node, Text
+from .reals import Real
+from .reals import substitute as substitute_real
 
 
 class State:

@@ -13,9 +13,9 @@ from ..expr import Cond, Expr, Op, compare, const, floordiv, maximum, minimum, m
 from ..record import record
 
 if TYPE_CHECKING:
-    from .cpu_real import Real
     from .cpu_scope import Scope
     from .nodes import Node
+    from .reals import Real
 
 #: The lane of a vector access or value.
 LANE = "lane"

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from ..expr import TRUE, Cond, Expr, const, floordiv, maximum, minimum, mod
 from ..record import replace
-from .cpu_real import magnitude, negate
 from .metal_real import Reals, literal
 from .metal_record import REDUCTION_INDEX, Record
 from .metal_values import INTEGERS, Arithmetic, Value, common_type, integer, merged
 from .nodes import Node
+from .reals import magnitude, negate
 
 _DECLTYPE = re.compile(r"decltype\s*\((.*)\)\Z", re.S)
 _TOKEN = re.compile(r"\d[\w.]*|[A-Za-z_]\w*")

@@ -16,8 +16,8 @@ from math import prod
 from ..expr import Cond, Expr, compare, const, maximum, minimum, sym, where
 from ..ranges import Ranges
 from ..record import replace
-from . import cpu_real
-from .cpu_real import Real
+from . import reals
+from .reals import Real
 
 #: Integers below this are all tried when their range is not known; above, the result may be one off.
 _TRIED = 1 << 16
@@ -41,16 +41,16 @@ class Reals:
 
     def of_integer(self, e: Expr) -> Real:
         if e.value is not None:
-            return cpu_real.from_int(e, False)
+            return reals.from_int(e, False)
         name = self._names.get(e)
         if name is None:
             name = self._names[e] = f"%{len(self._names)}"
             self._leaves[name] = e
             self.ranges.bounds[name] = self.ranges.interval(e)
-        return cpu_real.from_int(sym(name), False)
+        return reals.from_int(sym(name), False)
 
     def binary(self, op: str, a: Real, b: Real) -> Real | None:
-        r = cpu_real.binary(op, a, b)
+        r = reals.binary(op, a, b)
         if r is None and op == "/":
             # A size minus one may be nothing; the quotient is then no number, whatever the index made of it.
             den = b.num if self.ranges.positive(b.num) is True else maximum(b.num, 1)
@@ -58,14 +58,14 @@ class Reals:
         return r and replace(r, exact=a.exact and b.exact and self._exact(r.num, r.den))
 
     def extreme(self, name: str, a: Real, b: Real) -> Real:
-        return cpu_real.extreme(name, a, b)
+        return reals.extreme(name, a, b)
 
     def compare(self, op: str, a: Real, b: Real) -> Cond | None:
-        c = cpu_real.compared(op, a, b)
+        c = reals.compared(op, a, b)
         return None if c is None else c.substitute(self._leaves)
 
     def select(self, c: Cond, a: Real, b: Real) -> Real | None:
-        return cpu_real.select(c, a, b)
+        return reals.select(c, a, b)
 
     def whole(self, r: Real, mode: str) -> Expr:
         """The integer after ``trunc``, ``floor``, ``ceil`` or ``round``."""
@@ -74,12 +74,12 @@ class Reals:
 
     def _whole(self, r: Real, mode: str, least: int | None) -> Expr:
         if r.exact:
-            exact = cpu_real.whole(r, mode, {})
+            exact = reals.whole(r, mode, {})
             if isinstance(exact, Expr):
                 return exact
         extents, open_ = self._extents(r)
         tried = extents if prod(extents.values()) <= _POINTS else {}
-        found = cpu_real.whole(r, mode, tried)
+        found = reals.whole(r, mode, tried)
         if isinstance(found, tuple):
             low, high = found
             if least is not None:
@@ -118,11 +118,11 @@ def literal(text: str) -> Real | None:
     """A float literal; None for what is no finite number."""
     try:
         printed = Fraction(text.rstrip("fFhH"))
-        rounded = cpu_real.constant(float(printed), False)
+        rounded = reals.constant(float(printed), False)
     except (ValueError, OverflowError):
         return None
     simple = printed.limit_denominator(_LARGEST_DENOMINATOR)
-    if rounded is None or cpu_real.constant(float(simple), False) != rounded:
+    if rounded is None or reals.constant(float(simple), False) != rounded:
         return rounded
     num, den = const(simple.numerator), const(simple.denominator)
     exact = _power_of_two(den) and abs(simple.numerator) < _MANTISSA

@@ -12,8 +12,8 @@ from types import MappingProxyType
 
 from ..expr import Cond, Expr, compare, const, floordiv, mod, opaque, tdiv, tmod, where
 from ..record import field, record, replace
-from .cpu_real import Real
 from .metal_real import Reals
+from .reals import Real
 
 #: (bits, signed) of the integer types a kernel can name.
 INTEGERS: dict[str, tuple[int, bool]] = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from aoti_lint.analyzer.api import analyse
 from aoti_lint.analyzer.expr import Expr, evaluate, sym
-from aoti_lint.analyzer.frontend import cpu_real as real
+from aoti_lint.analyzer.frontend import reals as real
 from aoti_lint.analyzer.record import replace
 from aoti_lint.analyzer.sources import WrapperSource, load
 from cpu_cases import lower, only, points
