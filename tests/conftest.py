@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import re
 import sqlite3
 from collections.abc import Callable
@@ -12,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from explore import EXPLORE
 from hypothesis import settings
 
-# The same examples every time, so that a red build is about the change; AOTI_LINT_EXPLORE=1 looks at new ones.
+# The same examples every time, so that a red build is about the change.
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
-settings.load_profile("explore" if os.environ.get("AOTI_LINT_EXPLORE") else "steady")
+settings.load_profile("explore" if EXPLORE else "steady")
 
 
 @pytest.fixture

@@ -16,7 +16,9 @@ from typing import TypeAlias
 
 from aoti_lint.analyzer.record import replace
 from aoti_lint.analyzer.sources import WrapperSource
+from explore import EXPLORE
 
+WRAPPERS = Path(__file__).parent.parent / "fixtures" / "wrappers"
 Edit: TypeAlias = "tuple[int, int, str]"
 Edits: TypeAlias = "Callable[[str], Iterator[Edit]]"
 
@@ -214,3 +216,13 @@ def mutant(source: WrapperSource, kind: Edits, seed: int) -> Mutant | None:
     )
     line = old.text.count("\n", 0, start) + 1
     return Mutant(kind.__name__, changed, f"line {line}: {old.text[start:end][:50]!r} -> {new[:50]!r}")
+
+
+def halves(dialect: str) -> tuple[list[tuple[Path, Edits]], list[tuple[Path, Edits]]]:
+    """Wrappers of a dialect that are not too large with a kind of edit each; both halves whole when exploring."""
+    paths = [p for p in sorted((WRAPPERS / dialect).glob("*.wrapper.cpp")) if p.stat().st_size < 80_000]
+    kinds = WRAPPER_KINDS + KERNEL_KINDS
+    every = [(i + j, (path, kind)) for i, path in enumerate(paths) for j, kind in enumerate(kinds)]
+    if EXPLORE:
+        return [pair for _, pair in every], [pair for _, pair in every]
+    return [pair for n, pair in every if n % 2 == 0], [pair for n, pair in every if n % 2]
