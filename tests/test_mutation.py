@@ -207,8 +207,8 @@ def test_some_injected_faults_are_reported() -> None:
     assert not score.missed and not score.false_alarms
 
 
-#: Wrappers of each dialect, and arguments of their mutants that must be seen to fail at least.
-DIALECTS = {"cpu": (20, 50), "metal": (15, 70), "triton": (3, 15)}
+#: Of each dialect at least: wrappers, kinds of fault that show when their mutants are run, and faults.
+DIALECTS = {"cpu": (20, 12, 50), "metal": (15, 12, 70), "triton": (3, 8, 10)}
 
 
 @pytest.mark.slow
@@ -216,9 +216,9 @@ DIALECTS = {"cpu": (20, 50), "metal": (15, 70), "triton": (3, 15)}
 def test_injected_faults_are_reported(dialect: str) -> None:
     """All wrappers but the two largest, every other kind of mutant on each (all with AOTI_LINT_EXPLORE=1)."""
     score = run_all(halves(dialect)[0])
-    wrappers, least = DIALECTS[dialect]
+    wrappers, kinds, least = DIALECTS[dialect]
     assert len(score.wrappers) >= wrappers
-    assert sum(c["fault"] > 0 for c in score.counts.values()) >= 12
+    assert sum(c["fault"] > 0 for c in score.counts.values()) >= kinds
     faults, reported = score.total("fault"), score.total("reported")
     assert faults >= least and reported >= 0.95 * faults, f"{reported} of {faults}"
     assert not score.false_alarms
