@@ -112,6 +112,19 @@ def scaled(count: Expr | None, old: str, new: str | None) -> Expr | None:
     return floordiv(count * a, b)
 
 
+def seen_as(layout: Layout, dtype: str) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
+    """Sizes and strides of the same bytes in elements of ``dtype``: those of the last dim are split or joined."""
+    old = layout.dtype or dtype
+    if not layout.sizes or ITEMSIZE.get(old, 1) == ITEMSIZE.get(dtype, 1):
+        return layout.sizes, layout.strides
+
+    def count(e: Expr) -> Expr:
+        return scaled(e, old, dtype) or ZERO
+
+    sizes = (*layout.sizes[:-1], count(layout.sizes[-1]))
+    return sizes, (*map(count, layout.strides[:-1]), layout.strides[-1])
+
+
 def start_of(tensor: Tensor, dtype: str | None) -> Expr:
     """Offset of a tensor in its storage, in elements of ``dtype``."""
     return scaled(tensor.offset, tensor.dtype, dtype) or ZERO

@@ -24,7 +24,7 @@ from .facts import (
 )  # fmt: skip
 from .given import constant_tensor, input_tensor
 from .join import join
-from .memory import Slot, Storage, Tensor
+from .memory import Slot, Storage, Tensor, seen_as
 from .ops import result_layouts
 from .program import (
     Alloc,
@@ -45,13 +45,13 @@ from .program import (
     Reset,
     Unmodelled,
     View,
-    asserts,
 )  # fmt: skip
 from .program import Tensor as Operand
 from .ranges import Ranges
 from .record import replace
 from .runtimes.predicates import extent
 from .runtimes.profile import Profile, ViewOutcome
+from .said import said
 
 
 class Replay:
@@ -73,9 +73,7 @@ class Replay:
         self.storages: list[Storage] = []
         self.loops: list[tuple[int, int]] = []
         self.slots: dict[str, Slot] = {}
-        self._asserts: dict[str, list[Assert]] = {}
-        for stated in asserts(function.events):
-            self._asserts.setdefault(stated.name, []).append(stated)
+        self._said = said(function.events, program.kernels)
         for i in function.inputs:
             self._given(i.name, input_tensor(i, program.device, self.fixed, ranges))
         rows = {c.index: c for c in program.constants}
@@ -93,14 +91,6 @@ class Replay:
     @property
     def seq(self) -> int:
         return len(self.facts)
-
-    def _stated(self, name: str, after: Loc) -> Assert | None:
-        """The layout the wrapper states for the result of a call made at ``after``."""
-        for candidate in (name, name.removesuffix("_handle")):
-            for a in self._asserts.get(candidate, ()):
-                if (a.loc.line, a.loc.column) > (after.line, after.column):
-                    return a
-        return None
 
     def _new(self, storage: Storage) -> Storage:
         self.storages.append(storage)
@@ -176,6 +166,8 @@ class Replay:
             return self._lost(e.result, e.base, e.loc)
         sizes = None if e.sizes is None else self.subs(e.sizes)
         strides = None if e.strides is None else self.subs(e.strides)
+        if e.how == "dtype" and e.dtype is not None:
+            sizes, strides = seen_as(layout, e.dtype)
         outcome = self.profile.view(layout, sizes, strides, self.sub(e.offset), e.how, self.ranges, e.dtype)
         sizes = layout.sizes if sizes is None else sizes
         dtype = e.dtype or source.dtype
@@ -335,11 +327,12 @@ class Replay:
         inferred: Sequence[tuple[tuple[Expr, ...], tuple[Expr, ...], str] | None],
     ) -> Tensor:
         """A tensor an op returns: sizes as stated or inferred, strides as this runtime's op gives them."""
-        stated = self._stated(name, e.loc)
+        stated = self._said.layout(name, e.loc)
         guess = inferred[index] if index < len(inferred) else None
         sizes = self.subs(stated.sizes) if stated else guess[0] if guess else None
         meant = self.subs(stated.strides) if stated else guess[1] if guess else None
-        dtype = (stated.dtype if stated else None) or (guess[2] if guess else None) or "float32"
+        known = (stated.dtype if stated else None) or (guess[2] if guess else None)
+        dtype = known or self._said.dtype(name) or "float32"
         strides, capacity = meant, None
         if sizes is not None:
             policy = self.profile.op(e.op)
