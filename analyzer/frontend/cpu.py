@@ -22,9 +22,9 @@ from .nodes import Node, Text
 
 _PRELUDE = "prelude_std.hpp+prelude_cpu.hpp"
 # What the tree does not need, replaced by blanks of the same length: include and pragma lines, branch hints,
-# alignment, and casts to the index type (except of a lone value, where the cast may truncate).
+# alignment, and casts to the index type (except of a lone value or a rounded one, where the cast changes it).
 _NOISE = re.compile(
-    r"(?m)^[ \t]*#[ \t]*(?:include|pragma)[^\n]*|C10_(?:UN)?LIKELY|static_cast<int64_t>(?=\((?!tmp\w+\)))"
+    r"(?m)^[ \t]*#[ \t]*(?:include|pragma)[^\n]*|C10_(?:UN)?LIKELY|static_cast<int64_t>(?=\((?!tmp\w+\)|std::(?:trunc|floor|ceil)))"
     r"|alignas\(std::max\(std::size_t\(16\), alignof\([\w:]+\)\)\)"
 )
 _KERNEL = re.compile(
@@ -219,7 +219,9 @@ def _known_names() -> frozenset[str]:
     return frozenset(words)
 
 
-_KEYWORDS = frozenset(("if", "for", "while", "switch", "return", "sizeof", "alignof", "alignas", "decltype"))
+_KEYWORDS = frozenset(
+    ("if", "for", "while", "switch", "return", "sizeof", "alignof", "alignas", "decltype", "double")
+)
 
 
 def _declarations(text: str) -> str:

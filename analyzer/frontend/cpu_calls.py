@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ..expr import FALSE, TRUE, Cond, Expr, const, floordiv, mod, sym
+from ..expr import FALSE, TRUE, Cond, Expr, const, floordiv, mod, sym, tmod
 from .cpu_lanes import opaque_names, some_lane, within
 from .cpu_memory import Memory
 from .cpu_scope import Guard
@@ -177,6 +177,10 @@ class Calls(Memory):
         x, y = as_int(a), as_int(b)
         return Int(op(x, y)) if x is not None and y is not None else self.mixture([a, b])
 
+    def _f_c_remainder(self, node: Node, kids: list[Node]) -> Value:
+        """``%`` of C++."""
+        return self._floor(tmod, kids)
+
     def _f_vector_size(self, node: Node, kids: list[Node]) -> Value:
         if self.vector_bytes is None:
             return Int(self.fresh(None, frozenset(), lo=1))
@@ -261,7 +265,8 @@ _FUNCTIONS: dict[str, _Call] = {
     "blendv": Calls._f_blendv, "set": Calls._f_set, "from": Calls._f_from, "loadu": Calls._f_loadu,
     "clamp": Calls._f_clamp, "abs": Calls._f_abs, "fabs": Calls._f_abs, "lrint": Calls._f_lrint,
     "div_floor_integer": Calls._f_floor_divide, "floor_divide_integral": Calls._f_floor_divide,
-    "remainder_integral": Calls._f_remainder, "div_mod": Calls._f_remainder, "size": Calls._f_vector_size,
+    "remainder_integral": Calls._f_remainder, "div_mod": Calls._f_remainder, "mod": Calls._f_c_remainder,
+    "size": Calls._f_vector_size,
     "vec_reduce_all": Calls._f_reduce, "welford_vec_reduce_all": Calls._f_reduce,
     "argmax_vec_reduce_all": Calls._f_reduce, "argmin_vec_reduce_all": Calls._f_reduce,
     "randint64_cpu": Calls._f_randint, "make_unique": Calls._f_local,

@@ -20,7 +20,11 @@ from ..expr import (
     where,
 )  # fmt: skip
 from ..record import record
+from .fractions import NotExact, is_fraction, rational
 from .nodes import Node
+
+#: Bytes that pieces of a memory pool are aligned to.
+POOL_ALIGNMENT = 64
 
 
 @record(frozen=True)
@@ -105,6 +109,8 @@ def integer(node: Node, lookup: Callable[[Node], Expr]) -> Expr:
     k = node.kind
     if k == "int":
         return const(node.value)
+    if k == "bin" and is_fraction(node):
+        return truncated(node, lambda n: integer(n, lookup))
     if k == "cast":
         return integer(node.kids[0], lookup)
     if k == "construct" and len(node.kids) == 1:
@@ -133,6 +139,13 @@ def integer(node: Node, lookup: Callable[[Node], Expr]) -> Expr:
             )
             vals = [integer(a, lookup) for a in args]
             return minimum(*vals) if name == "min" else maximum(*vals)
+        if name == "align":  # of a piece of a memory pool
+            return (
+                floordiv(integer(node.kids[0], lookup) + (POOL_ALIGNMENT - 1), POOL_ALIGNMENT)
+                * POOL_ALIGNMENT
+            )
+        if name in ("trunc", "floor") and is_fraction(node.kids[0]):
+            return truncated(node.kids[0], lambda n: integer(n, lookup))
         if name == "div_floor_integer":
             return floordiv(integer(node.kids[0], lookup), integer(node.kids[1], lookup))
         if name == "div_mod":
@@ -141,6 +154,17 @@ def integer(node: Node, lookup: Callable[[Node], Expr]) -> Expr:
             a = integer(node.kids[0], lookup)
             return maximum(a, -a)
     return lookup(node)
+
+
+def truncated(node: Node, whole: Callable[[Node], Expr]) -> Expr:
+    """The whole part of sizes scaled by a constant. Raises NotUnderstood where doubles may miss it."""
+    try:
+        numerator, denominator = rational(node, whole)
+    except NotExact as e:
+        raise NotUnderstood(str(e)) from None
+    return (
+        floordiv(numerator, denominator) if _nonnegative(numerator) else tdiv(numerator, const(denominator))
+    )
 
 
 def _arith(op: str, a: Expr, b: Expr) -> Expr:

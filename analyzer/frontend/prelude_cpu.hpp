@@ -39,7 +39,7 @@ struct vec_t {
   static constexpr int size() { return 16; }
   static vec_t loadu(const void*); static vec_t loadu(const void*, int64_t); template <class U, int N> vec_t loadu(const void*) const;
   void store(void*) const; void store(void*, int64_t) const;
-  static vec_t blendv(const vec_t&, const vec_t&, const vec_t&); template <class A, class B> static vec_t arange(A, B);
+  static vec_t blendv(const vec_t&, const vec_t&, const vec_t&); template <int64_t M> static vec_t blend(const vec_t&, const vec_t&); template <class A, class B> static vec_t arange(A, B);
   static vec_t set(const vec_t&, const vec_t&, int64_t);
   template <class T> static vec_t from(const T&); template <class T> static vec_t from(const T&, int64_t); template <class T, int N> static vec_t from(const vec_t&);
   template <class U, int N> vec_t cast() const; template <class U, int N> vec_t to() const;
@@ -91,8 +91,8 @@ template <class T, int64_t N = 0> struct WeightRecp { WeightRecp(int64_t); };
 template <class T, class... A> Welford<T> welford_combine(const Welford<T>&, A&&...); template <class V> Welford<float> welford_vec_reduce_all(const V&);
 template <class T, class... A> T cascade_sum_combine(const T&, A&&...); template <class T, int64_t N> T cascade_sum_final(CascadeSumHelper<T, N>*);
 template <class T, class... A> IndexValue<T> argmax_combine(const IndexValue<T>&, A&&...); template <class T, class... A> IndexValue<T> argmin_combine(const IndexValue<T>&, A&&...);
-template <class T, int N, int M, bool H, class... A> IndexValueVec<T, N, M> argmax_combine_vec(A&&...);
-template <class T, int N, int M, bool H, class... A> IndexValueVec<T, N, M> argmin_combine_vec(A&&...);
+template <class T, int N, int M, bool H = false, class... A> IndexValueVec<T, N, M> argmax_combine_vec(A&&...);
+template <class T, int N, int M, bool H = false, class... A> IndexValueVec<T, N, M> argmin_combine_vec(A&&...);
 template <class T, int N, int M> IndexValue<T> argmax_vec_reduce_all(const IndexValueVec<T, N, M>&); template <class T, int N, int M> IndexValue<T> argmin_vec_reduce_all(const IndexValueVec<T, N, M>&);
 #define F(n) template <class T, class... A> T n(const T&, A&&...);
 F(sum_masked_reduce) F(prod_masked_reduce) F(max_masked_reduce) F(min_masked_reduce) F(any_masked_reduce) F(xor_sum_masked_reduce)
@@ -101,6 +101,7 @@ F(inductor_pow) F(rsqrt) F(div_floor_floating_vec) F(div_floor_integer_vec)
 #undef F
 template <class T, class U> void atomic_add(T*, U); template <class T, int N, int M, class I, class V> void atomic_add_vec(T*, const I&, const V&);
 template <class T, int N, int M, class I, class V> void atomic_add_vec(T*, const I&, const V&, int64_t);
+template <class A, class B> A mod(A, B);
 float normalized_rand_cpu(int64_t, int64_t); float randn_cpu(int64_t, int64_t); int64_t randint64_cpu(int64_t, int64_t, int64_t, int64_t);
 extern std::atomic<int>* inductor_cpu_integer_div_error_flag; void inductor_cpu_throw_if_integer_div_error(std::atomic<int>&);
 template <class... A> void AOTI_TORCH_CHECK(bool, A&&...); template <class... A> void TORCH_CHECK(bool, A&&...);

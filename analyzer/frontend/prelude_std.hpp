@@ -59,8 +59,9 @@ template <class T, class D = no_delete<T>> struct unique_ptr {
 };
 template <class T, class D> struct unique_ptr<T[], D> {
   unique_ptr(); unique_ptr(nullptr_t); template <class... A> unique_ptr(A&&...) {}
-  T* get() const; T* release(); T& operator[](size_t) const;
+  T* get() const; T* release(); void reset(T* = nullptr); T& operator[](size_t) const;
 };
+template <class T, class D> bool operator==(const unique_ptr<T, D>&, nullptr_t); template <class T, class D> bool operator!=(const unique_ptr<T, D>&, nullptr_t);
 template <class T> struct shared_ptr { T* get() const; T* operator->() const; };
 template <class T, class... A> unique_ptr<T> make_unique(A&&...);
 template <class F> struct function { function(); template <class G> function(G) {} template <class... A> int operator()(A...) const; };
