@@ -116,6 +116,8 @@ def test_equal_polynomials_are_equal_objects() -> None:
         (floordiv(6 * s * x, 4 * s), floordiv(3 * x, 2)),
         (mod(6 * s * x, 4 * s), 2 * s * mod(3 * x, 2)),
         (floordiv(s - 1, 16), floordiv(s + 15, 16) - 1),
+        (floordiv(20 * s * x + 7, 8), floordiv(5 * s * x + 1, 2)),
+        (mod(4 * s + 7, 8), 4 * mod(s + 1, 2) + 3),
         (ceildiv(s, 16), floordiv(s + 15, 16)),
         # (s - 1)*(2*s - 1)*64 and a rest of 2*s - 1, divided by (2*s - 1)*64
         (floordiv((2 * s - 1) * (64 * s - 63), 64 * (2 * s - 1)), s - 1),

@@ -54,7 +54,19 @@ def make(kind: str, args: tuple[Expr, ...], cond: Cond | None = None) -> Expr:
         if whole.terms:
             tail = make(kind, (rest, b))
             return whole + tail if kind == "floordiv" else tail
+        spare = _spare(a, vb)
+        if spare:
+            # (g*a + r) // (g*b) = a // b ; (g*a + r) % (g*b) = g * (a % b) + r, for 0 <= r < g
+            reduced = make(kind, (a - spare, b))
+            return reduced if kind == "floordiv" else reduced + spare
     return Expr({(Op(kind, (a, b)),): 1})
+
+
+def _spare(a: Expr, b: int | None) -> int:
+    """What the constant of ``a`` has over a multiple of the factor that ``b`` and all other terms share."""
+    if b is None or b <= 0:
+        return 0
+    return a.terms.get((), 0) % gcd(b, *(c for m, c in a.terms.items() if m))
 
 
 def _common_factor(a: Expr, b: Expr) -> Expr | None:
