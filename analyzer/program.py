@@ -306,16 +306,15 @@ Event: TypeAlias = (
 )
 
 
-def asserts(events: Iterable[Event]) -> Iterator[Assert]:
-    """Every stated layout, nested scopes included, in order."""
+def nested(events: Iterable[Event]) -> Iterator[Event]:
+    """Every event, those of inner scopes after the statement they are in."""
     for e in events:
-        if isinstance(e, Assert):
-            yield e
-        elif isinstance(e, Branch):
+        yield e
+        if isinstance(e, Branch):
             for arm in e.arms:
-                yield from asserts(arm)
+                yield from nested(arm)
         elif isinstance(e, Loop):
-            yield from asserts(e.body)
+            yield from nested(e.body)
 
 
 @record(frozen=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
-from .program import Assert, Branch, Event, Kernel, Launch, Loc, Loop, Move, Own, View
+from .program import Assert, Event, Kernel, Launch, Loc, Move, Own, View, nested
 from .record import record
 
 
@@ -48,14 +48,3 @@ def said(events: Iterable[Event], kernels: Mapping[str, Kernel]) -> Said:
                 if param is not None and param.dtype is not None:
                     pointers.setdefault(origin.get(name, name), set()).add(param.dtype)
     return Said(layouts, pointers)
-
-
-def nested(events: Iterable[Event]) -> Iterator[Event]:
-    """Every event, those of inner scopes in the place of their statement."""
-    for e in events:
-        yield e
-        if isinstance(e, Branch):
-            for arm in e.arms:
-                yield from nested(arm)
-        elif isinstance(e, Loop):
-            yield from nested(e.body)

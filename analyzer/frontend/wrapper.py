@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..expr import Cond, Expr, compare, const, sym
-from ..program import Assert, Function, Input, Kernel, Loc, Program, Symbol, Unmodelled, asserts
+from ..program import Assert, Function, Input, Kernel, Loc, Program, Symbol, Unmodelled, nested
 from .apart import apart
 from .cxx import Unit
 from .inputs import Dim, InputChecks, read_checks
@@ -173,8 +173,9 @@ def _inputs(
     facts: list[Cond],
 ) -> tuple[Input, ...]:
     asserted: dict[str, Assert] = {}
-    for stated in asserts(reader.events):
-        asserted.setdefault(stated.name, stated)
+    for e in nested(reader.events):
+        if isinstance(e, Assert):
+            asserted.setdefault(e.name, e)
     out = []
     for index, (name, loc) in sorted(reader.inputs.items()):
         check = checks.get(name, InputChecks())
