@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_cases import Call, caller
 from explore import EXPLORE
 from hypothesis import settings
 
@@ -39,3 +40,9 @@ def schema_store() -> Callable[[str], Any]:
         raise LookupError(url)
 
     return get
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
+    """The command line, in an empty folder that holds a wrapper as ``m.wrapper.cpp``."""
+    return caller(monkeypatch, capsys, tmp_path)
