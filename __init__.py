@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from .analyzer.findings import Report
-    from .watching import LintError, watch
+    from .analyzer.model.findings import Report
+    from .integrations.watching import LintError, watch
 
 __version__ = "0.1.0"
 __all__ = ["LintError", "check", "check_many", "watch"]
@@ -26,7 +26,7 @@ Path: TypeAlias = "str | PathLike[str]"
 def __getattr__(name: str) -> Any:
     # The command line does without what these import.
     if name in ("LintError", "watch"):
-        from . import watching
+        from .integrations import watching
 
         return getattr(watching, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -45,7 +45,7 @@ def check(
     ``sizes`` narrows dynamic sizes: ``{"s77": (8, 8)}``. ``jobs`` None uses every core. Inputs that can't be
     analysed are in the report with ``status`` failed. Raises LookupError for an unknown runtime.
     """
-    from .analyzer.api import check_paths
+    from .analyzer.pipeline import check_paths
     from .rules.registry import run_rules
 
     return check_paths(_listed(path_or_paths), run_rules, runtime=runtime, sizes=sizes, jobs=jobs)
@@ -59,7 +59,7 @@ def check_many(
     sizes: Mapping[str, tuple[int | None, int | None]] | None = None,
 ) -> Report:
     """Check many inputs on any executor: a process pool, or the client of a cluster."""
-    from .analyzer.api import check_paths
+    from .analyzer.pipeline import check_paths
     from .rules.registry import run_rules
 
     return check_paths(_listed(paths), run_rules, runtime=runtime, sizes=sizes, executor=executor)

@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
-from . import plain
-from .options import (
+from .commands import plain
+from .commands.options import (
     GRAPHS,
     Baseline,
     CacheDir,
@@ -44,8 +44,8 @@ from .options import (
 
 if TYPE_CHECKING:
     from .analyzer.config import Range, Settings
-    from .analyzer.findings import Report
-    from .analyzer.results import Results
+    from .analyzer.model.findings import Report
+    from .analyzer.reporting.cache import Results
     from .analyzer.sources import Failure
 
 COMMANDS: dict[str, Command] = {}
@@ -66,7 +66,7 @@ def main() -> NoReturn:
     try:
         call = plain.read(COMMANDS, sys.argv[1:])
         if call is None:
-            from .shell import application
+            from .commands.shell import application
 
             call = partial(application(COMMANDS), prog_name="aoti-lint")
         sys.exit(call())
@@ -159,8 +159,8 @@ def _settings(file: Path | None, **options: Any) -> Settings:
 
 def _analyse(paths: list[str], settings: Settings, shard: tuple[int, int] | None = None) -> Report:
     """The engine's report, with a progress bar when that takes more than a moment."""
-    from .analyzer.api import check_paths
-    from .analyzer.report.progress import Bar
+    from .analyzer.pipeline import check_paths
+    from .analyzer.reporting.formats.progress import Bar
     from .analyzer.runtimes.catalog import devices
     from .rules.registry import run_rules
 
@@ -186,14 +186,14 @@ def _analyse(paths: list[str], settings: Settings, shard: tuple[int, int] | None
 def _kept(folder: Path | None) -> Results | None:
     if folder is None:
         return None
-    from .analyzer.results import Results
+    from .analyzer.reporting.cache import Results
 
     return Results(folder)
 
 
 def _conclude(report: Report, settings: Settings, new_baseline: Path | None, *, complete: bool) -> int:
     """Writes every output and returns the exit code."""
-    from .analyzer.session import conclude
+    from .analyzer.reporting.conclude import conclude
     from .rules.registry import load_rules
 
     texts, code = conclude(
@@ -237,7 +237,7 @@ def run(
     import shutil
     import tempfile
 
-    from .analyzer import exporter
+    from .integrations import exporter
 
     settings = _settings(
         config, runtimes=runtime, outputs=format, output=output, fail_on=fail_on, strict=strict, quiet=quiet,
@@ -271,7 +271,7 @@ def rule(
 @command
 def runtimes(name: Annotated[str, argument("[NAME]")] = "", format: TextOrJson = "text") -> int:
     """List the runtime profiles, or say what one assumes, with dates and sources."""
-    from .analyzer.report import runtimes as profiles
+    from .analyzer.reporting.formats import runtimes as profiles
 
     _write(profiles.answer(name, _one_of(format, "text", "json")), None)
     return 0
@@ -291,8 +291,8 @@ def kernels(
     verdict. PATH as for check. In JSON the ends are numbers over all admitted sizes, null where there is no bound; with
     text where they depend on sizes.
     """
-    from .analyzer.api import kernel_rows
-    from .analyzer.report.table import kernel_report
+    from .analyzer.pipeline import kernel_rows
+    from .analyzer.reporting.formats.table import kernel_report
 
     _one_of(format, "text", "json")
     rows, failures = kernel_rows(path, *_scope(runtime, size))
@@ -312,7 +312,7 @@ def graph(
 
     PATH as for check; each of several wrappers has a graph of its own.
     """
-    from .analyzer.pages import graph_text
+    from .analyzer.reporting.pages import graph_text
 
     wanted = _one_of(format, "text", "dot", "json", "svg", "html")
     text, failures = graph_text(path, wanted, *_scope(runtime, size))
@@ -331,7 +331,7 @@ def report(
     config: ConfigFile = None,
 ) -> int:
     """Write one HTML page that loads nothing: findings, their source, every storage over time. PATH as for check."""
-    from .analyzer.pages import report_page
+    from .analyzer.reporting.pages import report_page
     from .rules.registry import run_rules
 
     if output is None and sys.stdout.isatty():
@@ -357,7 +357,7 @@ def witness(
     The program needs nothing else: it allocates what the runtime does, checks the guards of the witness and touches the
     element. PATH as for check.
     """
-    from .analyzer.witness_program import program_for
+    from .analyzer.reporting.witness_program import program_for
     from .rules.registry import run_rules
 
     text, failures = program_for(path, run_rules, finding, *_scope(runtime, size))
@@ -381,8 +381,8 @@ def _failed(failures: list[Failure]) -> int:
 
 
 def _one_of(value: str, *known: str) -> str:
-    from .analyzer.codes import nearest
     from .analyzer.config import ConfigError
+    from .analyzer.model.codes import nearest
 
     if value not in known:
         raise ConfigError(f"--format must be one of {', '.join(known)}, not {value!r}{nearest(value, known)}")

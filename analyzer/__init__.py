@@ -1,1 +1,1 @@
-"""Analysis of generated wrappers: sources, frontends, program model, replay, bounds."""
+"""Analysis of generated wrappers: sources, wrapper and kernel readers, memory under a runtime, verdicts, reports."""

@@ -7,15 +7,16 @@ from typing import TypeVar
 
 from .bounds import decide
 from .bounds.model import Decision, IndexRange
-from .expr import Cond, Expr, sym
-from .facts import Fact, LaunchFact, UnmodelledFact, Verdict
-from .findings import Unknown
-from .memory import Storage, Tensor, start_of
-from .program import Access, Branch, Check, Event, Loop, Param, Program, Unmodelled, Var
-from .ranges import Interval, Ranges
-from .record import field, record
-from .replay import Replay
+from .memory.replay import Replay
+from .memory.storage import Storage, Tensor, start_of
+from .memory.trace import Fact, LaunchFact, UnmodelledFact, Verdict
+from .model.findings import Unknown
+from .model.kernel import Access, Param, Var
+from .model.program import Branch, Check, Event, Loop, Program, Unmodelled
+from .model.record import field, record
 from .runtimes.profile import Profile
+from .symbolic import Cond, Expr, sym
+from .symbolic.assumptions import Interval, Ranges
 
 F = TypeVar("F")
 
@@ -86,7 +87,7 @@ def _sizes(
     program: Program, sizes: Mapping[str, Interval]
 ) -> tuple[dict[str, Expr], Ranges, tuple[tuple[str, int, int | None], ...]]:
     """Symbols that are fixed or equal to others, what is known about the rest, and the list to report."""
-    from .expr import const
+    from .symbolic import const
 
     known = {s.name: s for s in program.symbols}
     unknown = sizes.keys() - known.keys()

@@ -13,9 +13,9 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from .codes import UnknownCode, expand, nearest
-from .record import field, record, replace
-from .report import FORMATS
+from .model.codes import UnknownCode, expand, nearest
+from .model.record import field, record, replace
+from .reporting.formats import FORMATS
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.facts import ViewFact
-from ..analyzer.findings import Evidence, Finding
-from ..analyzer.views import view_range
+from ..analyzer.checks.views import view_range
+from ..analyzer.memory.trace import ViewFact
+from ..analyzer.model.findings import Evidence, Finding
 from . import common
 from .registry import Rule
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer import copies
-from ..analyzer.facts import ViewFact
-from ..analyzer.findings import Finding, Severity
+from ..analyzer.checks import packed_copies
+from ..analyzer.memory.trace import ViewFact
+from ..analyzer.model.findings import Finding, Severity
 from . import common
 from .registry import Rule
 
@@ -43,11 +43,11 @@ def _finding(analysis: Analysis, body: Body, fact: ViewFact) -> Finding:
 def _severity(analysis: Analysis, body: Body, fact: ViewFact) -> Severity:
     """A note when nothing writes the copy and no kernel reads it where it differs."""
     storage = fact.tensor.storage
-    if copies.writers(body, storage):
+    if packed_copies.writers(body, storage):
         return "warning"
     for v in body.verdicts:
         if v.storage is storage and (
-            v.decision.status != "proved" or copies.misread(v, analysis) is not None
+            v.decision.status != "proved" or packed_copies.misread(v, analysis) is not None
         ):
             return "warning"
     return "note"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.constants import refused
-from ..analyzer.facts import AllocFact, ViewFact
-from ..analyzer.findings import Evidence, Finding
+from ..analyzer.checks.constants import refused
+from ..analyzer.memory.trace import AllocFact, ViewFact
+from ..analyzer.model.findings import Evidence, Finding
 from . import common
 from .outcomes import effect, ends_run
 from .registry import Rule

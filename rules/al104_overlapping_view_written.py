@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.facts import CallFact
-from ..analyzer.findings import Evidence, Finding, Related
-from ..analyzer.memory import Tensor
-from ..analyzer.overlaps import Overlap, overlapping_ops, overlapping_stores
-from ..analyzer.races import Race
-from ..analyzer.record import replace
+from ..analyzer.concurrency.self_overlap import Overlap, overlapping_ops, overlapping_stores
+from ..analyzer.concurrency.write_races import Race
+from ..analyzer.memory.storage import Tensor
+from ..analyzer.memory.trace import CallFact
+from ..analyzer.model.findings import Evidence, Finding, Related
+from ..analyzer.model.record import replace
 from . import common
 from .outcomes import Refusal, refusal
 from .pair_messages import at, differing, witness

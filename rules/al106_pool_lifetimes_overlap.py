@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer import contents
-from ..analyzer.facts import ViewFact
-from ..analyzer.findings import Finding, Related
-from ..analyzer.program import ITEMSIZE
-from ..analyzer.record import replace
+from ..analyzer.checks import contents
+from ..analyzer.memory.trace import ViewFact
+from ..analyzer.model.dtypes import ITEMSIZE
+from ..analyzer.model.findings import Finding, Related
+from ..analyzer.model.record import replace
 from . import common
 from .content_messages import finding
 from .registry import Rule

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.alignment import Misaligned, inside_an_element, promises
-from ..analyzer.facts import LaunchFact, ViewFact
-from ..analyzer.findings import Evidence, Finding, Related
+from ..analyzer.checks.alignment import Misaligned, inside_an_element, promises
+from ..analyzer.memory.trace import LaunchFact, ViewFact
+from ..analyzer.model.findings import Evidence, Finding, Related
 from . import common
 from .registry import Rule
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.expr import evaluate
-from ..analyzer.facts import ViewFact
-from ..analyzer.findings import Finding
-from ..analyzer.record import replace
+from ..analyzer.memory.trace import ViewFact
+from ..analyzer.model.findings import Finding
+from ..analyzer.model.record import replace
+from ..analyzer.symbolic import evaluate
 from . import common
 from .registry import Rule
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.facts import ViewFact
-from ..analyzer.findings import Finding
-from ..analyzer.record import replace
+from ..analyzer.memory.trace import ViewFact
+from ..analyzer.model.findings import Finding
+from ..analyzer.model.record import replace
 from ..analyzer.runtimes.predicates import numel
 from . import common
 from .bounds_messages import out_of_bounds

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer import copies
-from ..analyzer.facts import CallFact, LaunchFact, OutputFact, Verdict, ViewFact
-from ..analyzer.findings import Evidence, Finding, Related
-from ..analyzer.memory import Tensor
-from ..analyzer.rows import ends
+from ..analyzer.checks import packed_copies
+from ..analyzer.memory.storage import Tensor
+from ..analyzer.memory.trace import CallFact, LaunchFact, OutputFact, Verdict, ViewFact
+from ..analyzer.model.findings import Evidence, Finding, Related
+from ..analyzer.reporting.footprints import ends
 from . import common
 from .op_messages import kernel_args
 from .registry import Rule
@@ -36,10 +36,10 @@ def _copied(fact: ViewFact) -> bool:
 
 def _lost(analysis: Analysis, body: Body, fact: ViewFact) -> Iterator[Finding]:
     root = fact.tensor.storage.root
-    for writer, tensor, verdict in copies.writers(body, fact.tensor.storage):
+    for writer, tensor, verdict in packed_copies.writers(body, fact.tensor.storage):
         if fact.outcome.kind != "copy" and (tensor.loc != fact.tensor.loc or isinstance(writer, CallFact)):
             continue  # only launches are given their own copy, and only of this view
-        later = copies.used_later(body, root, writer.seq)
+        later = packed_copies.used_later(body, root, writer.seq)
         if later is not None:
             yield _finding(analysis, body, fact, writer, tensor, verdict, later)
 
@@ -50,7 +50,7 @@ def _by_value(analysis: Analysis, body: Body, launch: LaunchFact) -> Iterator[Fi
         stores = [
             v for v in body.verdicts if v.launch is launch and v.tensor == tensor and v.access.kind != "load"
         ]
-        later = copies.used_later(body, tensor.storage, launch.seq) if stores else None
+        later = packed_copies.used_later(body, tensor.storage, launch.seq) if stores else None
         if outcome.kind == "copied" and later is not None:
             yield _finding(analysis, body, None, launch, tensor, stores[0], later)
 

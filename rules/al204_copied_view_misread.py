@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer import copies
-from ..analyzer.facts import Verdict
-from ..analyzer.findings import Evidence, Finding, Related
-from ..analyzer.rows import ends
+from ..analyzer.checks import packed_copies
+from ..analyzer.memory.trace import Verdict
+from ..analyzer.model.findings import Evidence, Finding, Related
+from ..analyzer.reporting.footprints import ends
 from . import common
 from .registry import Rule
 
@@ -17,19 +17,21 @@ if TYPE_CHECKING:
 
 
 def check(analysis: Analysis) -> Iterator[Finding]:
-    views = copies.copies(analysis)
+    views = packed_copies.copies(analysis)
     for _launch, tensor, _param, verdicts in common.by_parameter(analysis, ("load",)):
         fact = views.get(tensor.storage)
         if fact is None:
             continue
         for v in verdicts:
-            found = copies.misread(v, analysis)
+            found = packed_copies.misread(v, analysis)
             if found is not None:
                 yield _finding(analysis, v, found, verdicts)
                 break
 
 
-def _finding(analysis: Analysis, v: Verdict, found: copies.Misread, verdicts: list[Verdict]) -> Finding:
+def _finding(
+    analysis: Analysis, v: Verdict, found: packed_copies.Misread, verdicts: list[Verdict]
+) -> Finding:
     tensor, launch = v.tensor, v.launch
     span = ends(verdicts, analysis.ranges, v.start) or {}
     layout = common.layout_evidence(tensor)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer import contents
-from ..analyzer.findings import Finding
+from ..analyzer.checks import contents
+from ..analyzer.model.findings import Finding
 from .content_messages import finding, lost_in_copies
 from .registry import Rule
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.findings import Evidence, Finding, Related
-from ..analyzer.races import Race, races
+from ..analyzer.concurrency.write_races import Race, races
+from ..analyzer.model.findings import Evidence, Finding, Related
 from . import common
 from .pair_messages import at, differing, witness
 from .registry import Rule

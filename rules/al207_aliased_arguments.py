@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.facts import Verdict
-from ..analyzer.findings import Evidence, Finding, Related, Severity
-from ..analyzer.hazards import Hazard, hazards
-from ..analyzer.meetings import Meeting
+from ..analyzer.concurrency.aliased_parameters import Hazard, hazards
+from ..analyzer.concurrency.conflicts import Meeting
+from ..analyzer.memory.trace import Verdict
+from ..analyzer.model.findings import Evidence, Finding, Related, Severity
 from . import common
 from .pair_messages import at, differing, witness
 from .registry import Rule

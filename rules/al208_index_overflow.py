@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.findings import Evidence, Finding, Related
-from ..analyzer.rows import ends
-from ..analyzer.wraps import Wrap, wraps
+from ..analyzer.checks.index_overflow import Wrap, wraps
+from ..analyzer.model.findings import Evidence, Finding, Related
+from ..analyzer.reporting.footprints import ends
 from . import common
 from .registry import Rule
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.dtypes import Mismatch, mismatches
-from ..analyzer.facts import LaunchFact
-from ..analyzer.findings import Finding, Related
+from ..analyzer.checks.pointer_types import Mismatch, mismatches
+from ..analyzer.memory.trace import LaunchFact
+from ..analyzer.model.findings import Finding, Related
 from . import common
 from .registry import Rule
 

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from math import prod
 from typing import TYPE_CHECKING
 
-from ..analyzer import contents
-from ..analyzer.expr import Expr, const, evaluate, product
-from ..analyzer.facts import LaunchFact
-from ..analyzer.findings import Evidence, Finding, Related
+from ..analyzer.checks import contents
+from ..analyzer.memory.trace import LaunchFact
+from ..analyzer.model.findings import Evidence, Finding, Related
+from ..analyzer.symbolic import Expr, const, evaluate, product
 from . import common
 from .content_messages import finding
 from .registry import Rule
 
 if TYPE_CHECKING:
     from ..analyzer.analysis import Analysis
-    from ..analyzer.ranges import Ranges
+    from ..analyzer.symbolic.assumptions import Ranges
 
 #: Programs of a CUDA grid in each dimension (CUDA C++ Programming Guide, compute capabilities).
 _CUDA_GRID = (2**31 - 1, 65535, 65535)

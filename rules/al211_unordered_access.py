@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.facts import LaunchFact, ViewFact
-from ..analyzer.findings import Finding, Related
-from ..analyzer.ordering import Touch, Unordered, unordered
+from ..analyzer.concurrency.runtime_order import Touch, Unordered, unordered
+from ..analyzer.memory.trace import LaunchFact, ViewFact
+from ..analyzer.model.findings import Finding, Related
 from . import common
 from .registry import Rule
 

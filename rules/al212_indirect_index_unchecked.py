@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.facts import Verdict
-from ..analyzer.findings import Evidence, Finding, Related
-from ..analyzer.indirect import unchecked
+from ..analyzer.checks.indirect import unchecked
+from ..analyzer.memory.trace import Verdict
+from ..analyzer.model.findings import Evidence, Finding, Related
 from . import common
 from .registry import Rule
 

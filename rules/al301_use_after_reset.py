@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.findings import Finding
+from ..analyzer.model.findings import Finding
 from .registry import Rule
 from .state_messages import empty_handle
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer import contents
-from ..analyzer.facts import ViewFact
-from ..analyzer.findings import Finding
+from ..analyzer.checks import contents
+from ..analyzer.memory.trace import ViewFact
+from ..analyzer.model.findings import Finding
 from .content_messages import finding
 from .registry import Rule
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.facts import ViewFact
-from ..analyzer.findings import Finding, Related
-from ..analyzer.memory import Storage
+from ..analyzer.memory.storage import Storage
+from ..analyzer.memory.trace import ViewFact
+from ..analyzer.model.findings import Finding, Related
 from ..analyzer.runtimes.predicates import numel
 from . import common
 from .registry import Rule

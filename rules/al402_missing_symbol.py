@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.facts import AllocFact, CallFact, ViewFact
-from ..analyzer.findings import Finding, Related
-from ..analyzer.program import Loc
+from ..analyzer.memory.trace import AllocFact, CallFact, ViewFact
+from ..analyzer.model.findings import Finding, Related
+from ..analyzer.model.location import Loc
 from .registry import Rule
 
 if TYPE_CHECKING:

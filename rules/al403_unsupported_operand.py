@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.facts import AllocFact, LaunchFact
-from ..analyzer.findings import Finding
+from ..analyzer.memory.trace import AllocFact, LaunchFact
+from ..analyzer.model.findings import Finding
 from . import common
 from .op_messages import judged, kernel_args
 from .outcomes import effect, ends_run

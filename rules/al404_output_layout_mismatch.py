@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.facts import AssertFact, CallFact
-from ..analyzer.findings import Evidence, Finding, Related
-from ..analyzer.memory import Tensor
+from ..analyzer.memory.storage import Tensor
+from ..analyzer.memory.trace import AssertFact, CallFact
+from ..analyzer.model.findings import Evidence, Finding, Related
 from ..analyzer.runtimes.predicates import same_strides_where_it_matters
 from . import common
 from .registry import Rule

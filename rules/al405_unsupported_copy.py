@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.facts import CallFact
-from ..analyzer.findings import Finding
-from ..analyzer.memory import Tensor
-from ..analyzer.record import replace
+from ..analyzer.memory.storage import Tensor
+from ..analyzer.memory.trace import CallFact
+from ..analyzer.model.findings import Finding
+from ..analyzer.model.record import replace
 from . import common
 from .outcomes import Refusal, refusal
 from .registry import Rule

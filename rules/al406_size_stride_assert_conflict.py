@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.findings import Evidence, Finding, Related
-from ..analyzer.stated import Conflict, conflicts
+from ..analyzer.checks.layout_conflicts import Conflict, conflicts
+from ..analyzer.model.findings import Evidence, Finding, Related
 from . import common
 from .registry import Rule
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.constants import Shortage, shortage
-from ..analyzer.findings import Evidence, Finding
+from ..analyzer.checks.constants import Shortage, shortage
+from ..analyzer.model.findings import Evidence, Finding
 from .registry import Rule
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.findings import Finding, Related
-from ..analyzer.sharing import Shared, shared_outputs
+from ..analyzer.checks.shared_outputs import Shared, shared_outputs
+from ..analyzer.model.findings import Finding, Related
 from . import common
 from .registry import Rule
 

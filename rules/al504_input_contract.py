@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.contracts import Contract, contracts
-from ..analyzer.findings import Evidence, Finding
+from ..analyzer.checks.input_contract import Contract, contracts
+from ..analyzer.model.findings import Evidence, Finding
 from . import common
 from .outcomes import effect, ends_run
 from .registry import Rule

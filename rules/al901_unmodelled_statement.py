@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..analyzer.analysis import unmodelled_statements
-from ..analyzer.findings import Finding
+from ..analyzer.model.findings import Finding
 from .registry import Rule
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.facts import Verdict
-from ..analyzer.findings import Evidence, Finding, Related
-from ..analyzer.rows import ends
+from ..analyzer.memory.trace import Verdict
+from ..analyzer.model.findings import Evidence, Finding, Related
+from ..analyzer.reporting.footprints import ends
 from . import common
 
 if TYPE_CHECKING:
@@ -52,13 +52,13 @@ def _finding(analysis: Analysis, rule: Rule, verb: str, v: Verdict, verdicts: li
 
 def _at(v: Verdict) -> int:
     """Start of the pointer in its storage at the witness."""
-    from ..analyzer.expr import evaluate
+    from ..analyzer.symbolic import evaluate
 
     return int(evaluate(v.start, v.decision.witness or {})) if v.start.value is None else v.start.value
 
 
 def _why_copied(analysis: Analysis, tensor: object) -> Related:
-    from ..analyzer.facts import ViewFact
+    from ..analyzer.memory.trace import ViewFact
 
     for fact in analysis.facts(ViewFact):
         if fact.tensor is tensor or fact.tensor.storage is getattr(tensor, "storage", None):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from ..analyzer.expr import Expr
-from ..analyzer.facts import LaunchFact, Verdict
-from ..analyzer.findings import Evidence, Related
-from ..analyzer.memory import Tensor
-from ..analyzer.program import Loc
+from ..analyzer.memory.storage import Tensor
+from ..analyzer.memory.trace import LaunchFact, Verdict
+from ..analyzer.model.findings import Evidence, Related
+from ..analyzer.model.location import Loc
+from ..analyzer.symbolic import Expr
 
 if TYPE_CHECKING:
     from ..analyzer.analysis import Analysis
@@ -111,7 +111,7 @@ def with_names(v: Verdict, witness: dict[str, int] | None) -> dict[str, int] | N
     if witness is None:
         return None
     from ..analyzer.analysis import bind_names
-    from ..analyzer.expr import evaluate
+    from ..analyzer.symbolic import evaluate
 
     out: dict[str, int] = {}
     for name, e in bind_names(v):
@@ -125,7 +125,7 @@ def with_names(v: Verdict, witness: dict[str, int] | None) -> dict[str, int] | N
 
 def source_nodes(analysis: Analysis, tensor: Tensor, launch: LaunchFact | None = None) -> tuple[str, ...]:
     """The model's own operations: of the launch, or of the ops that made or use the storage."""
-    from ..analyzer.facts import CallFact
+    from ..analyzer.memory.trace import CallFact
 
     if launch is not None and launch.event.source_nodes:
         return launch.event.source_nodes

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..analyzer import copies
-from ..analyzer.contents import Fault
-from ..analyzer.facts import CallFact, LaunchFact, OutputFact
-from ..analyzer.findings import Evidence, Finding, Related, Severity
+from ..analyzer.checks import packed_copies
+from ..analyzer.checks.contents import Fault
+from ..analyzer.memory.trace import CallFact, LaunchFact, OutputFact
+from ..analyzer.model.findings import Evidence, Finding, Related, Severity
 from . import common
 
 if TYPE_CHECKING:
@@ -55,6 +55,6 @@ def lost_in_copies(analysis: Analysis, fault: Fault) -> bool:
     """Whether writes to this storage went into packed copies: that is reported as such, and is the cause."""
     storage = fault.tensor.storage
     return any(
-        copy.root is storage and any(copies.writers(body, copy) for body in analysis.bodies)
-        for copy in copies.copies(analysis)
+        copy.root is storage and any(packed_copies.writers(body, copy) for body in analysis.bodies)
+        for copy in packed_copies.copies(analysis)
     )

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..analyzer.codes import CODES, FAMILIES, Code, family
 from ..analyzer.config import parse_codes
+from ..analyzer.model.codes import CODES, FAMILIES, Code, family
 from .registry import Rule, load_rules
 
 

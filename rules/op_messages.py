@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..analyzer.facts import CallFact, LaunchFact
-from ..analyzer.findings import Finding
-from ..analyzer.memory import Tensor
-from ..analyzer.record import replace
+from ..analyzer.memory.storage import Tensor
+from ..analyzer.memory.trace import CallFact, LaunchFact
+from ..analyzer.model.findings import Finding
+from ..analyzer.model.record import replace
 from ..analyzer.runtimes.model import Judgement, OpArg
 from ..analyzer.runtimes.ops import OpPolicy
 from ..analyzer.runtimes.profile import Outcome

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..analyzer.findings import Severity
-from ..analyzer.record import record
+from ..analyzer.model.findings import Severity
+from ..analyzer.model.record import record
 from ..analyzer.runtimes.model import Judgement
 from ..analyzer.runtimes.profile import Outcome
 

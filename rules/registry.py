@@ -14,11 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..analyzer.codes import CODES
-from ..analyzer.findings import Evidence, Finding, Related, Severity
-from ..analyzer.identity import identity, number
-from ..analyzer.program import Loc
-from ..analyzer.record import record, replace
+from ..analyzer.model.codes import CODES
+from ..analyzer.model.findings import Evidence, Finding, Related, Severity
+from ..analyzer.model.location import Loc
+from ..analyzer.model.record import record, replace
+from ..analyzer.reporting.fingerprint import identity, number
 
 if TYPE_CHECKING:
     from ..analyzer.analysis import Analysis

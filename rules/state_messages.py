@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.facts import StateFact
-from ..analyzer.findings import Finding, Related
+from ..analyzer.memory.trace import StateFact
+from ..analyzer.model.findings import Finding, Related
 
 if TYPE_CHECKING:
     from ..analyzer.analysis import Analysis

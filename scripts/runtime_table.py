@@ -9,9 +9,9 @@ import argparse
 from collections import Counter, defaultdict
 
 import aoti_lint
-from aoti_lint.analyzer.codes import CODES
-from aoti_lint.analyzer.compare import Row, rows
-from aoti_lint.analyzer.report.compared import refused
+from aoti_lint.analyzer.model.codes import CODES
+from aoti_lint.analyzer.reporting.compare import Row, rows
+from aoti_lint.analyzer.reporting.formats.compared import refused
 
 _HEAD = "| runtime | takes | of these with warnings | wrong results | stops | wrappers with errors, by code |"
 

@@ -10,7 +10,9 @@ import os
 from dataclasses import dataclass
 from random import Random
 
-from aoti_lint.analyzer.expr import (
+from aoti_lint.analyzer.model.kernel import Var
+from aoti_lint.analyzer.model.record import replace
+from aoti_lint.analyzer.symbolic import (
     FALSE,
     TRUE,
     Cond,
@@ -29,9 +31,7 @@ from aoti_lint.analyzer.expr import (
     tmod,
     where,
 )  # fmt: skip
-from aoti_lint.analyzer.program import Var
-from aoti_lint.analyzer.ranges import Ranges
-from aoti_lint.analyzer.record import replace
+from aoti_lint.analyzer.symbolic.assumptions import Ranges
 
 EXAMPLES = int(os.environ.get("BOUNDS_EXAMPLES", "100"))
 NAMES = ("x0", "x1", "x2")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from aoti_lint.analyzer.expr import evaluate, evaluate_cond
-from aoti_lint.analyzer.frontend.cpu import parse_kernels
-from aoti_lint.analyzer.program import Access, Kernel
+from aoti_lint.analyzer.kernels.cpp.reader import parse_kernels
+from aoti_lint.analyzer.model.kernel import Access, Kernel
+from aoti_lint.analyzer.symbolic import evaluate, evaluate_cond
 
 HEAD = "#include <torch/csrc/inductor/cpp_prefix.h>\n"
 

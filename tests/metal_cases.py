@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from aoti_lint.analyzer.expr import evaluate, evaluate_cond
-from aoti_lint.analyzer.frontend.metal import find_kernels
-from aoti_lint.analyzer.program import Access, Kernel
+from aoti_lint.analyzer.kernels.metal.reader import find_kernels
+from aoti_lint.analyzer.model.kernel import Access, Kernel
+from aoti_lint.analyzer.symbolic import evaluate, evaluate_cond
 
 #: Declarations a kernel of the tests starts with.
 ONE_D = "uint xindex [[thread_position_in_grid]]"

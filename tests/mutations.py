@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
-from aoti_lint.analyzer.record import replace
+from aoti_lint.analyzer.model.record import replace
 from aoti_lint.analyzer.sources import WrapperSource
 from explore import EXPLORE
 

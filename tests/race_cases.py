@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from aoti_lint.analyzer.bounds import Decision, index_range
-from aoti_lint.analyzer.expr import TRUE, Cond, Expr, as_expr
-from aoti_lint.analyzer.facts import LaunchFact, Verdict
-from aoti_lint.analyzer.memory import Storage, Tensor
-from aoti_lint.analyzer.program import Access, Kernel, Launch, Loc, Param, Var, VarKind
-from aoti_lint.analyzer.ranges import Ranges
+from aoti_lint.analyzer.memory.storage import Storage, Tensor
+from aoti_lint.analyzer.memory.trace import LaunchFact, Verdict
+from aoti_lint.analyzer.model.kernel import Access, Kernel, Param, Var, VarKind
+from aoti_lint.analyzer.model.location import Loc
+from aoti_lint.analyzer.model.program import Launch
+from aoti_lint.analyzer.symbolic import TRUE, Cond, Expr, as_expr
+from aoti_lint.analyzer.symbolic.assumptions import Ranges
 
 HERE = Loc("f", 1)
 

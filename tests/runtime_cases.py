@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from aoti_lint.analyzer import runtimes
-from aoti_lint.analyzer.expr import const
-from aoti_lint.analyzer.ranges import Ranges
 from aoti_lint.analyzer.runtimes import Layout, resolve
+from aoti_lint.analyzer.symbolic import const
+from aoti_lint.analyzer.symbolic.assumptions import Ranges
 
 NO = Ranges()
 HERE = Path(runtimes.__file__).parent

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from aoti_lint.analyzer.bounds import Decision, decide, index_range
-from aoti_lint.analyzer.expr import (
+from aoti_lint.analyzer.model.kernel import Var
+from aoti_lint.analyzer.symbolic import (
     TRUE,
     Cond,
     Expr,
@@ -23,8 +24,7 @@ from aoti_lint.analyzer.expr import (
     tmod,
     where,
 )  # fmt: skip
-from aoti_lint.analyzer.program import Var
-from aoti_lint.analyzer.ranges import Ranges
+from aoti_lint.analyzer.symbolic.assumptions import Ranges
 
 x, y, k, lane, t = (sym(n) for n in ("x", "y", "k", "lane", "t"))
 x0, x1, x2 = (sym(n) for n in ("x0", "x1", "x2"))

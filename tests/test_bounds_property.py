@@ -11,7 +11,7 @@ from random import Random
 import bounds_cases as cases
 import pytest
 from aoti_lint.analyzer.bounds import Decision, IndexRange, decide, index_range
-from aoti_lint.analyzer.expr import evaluate
+from aoti_lint.analyzer.symbolic import evaluate
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 

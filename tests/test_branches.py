@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from aoti_lint.analyzer.api import Task, check_source
-from aoti_lint.analyzer.findings import FileReport
+from aoti_lint.analyzer.model.findings import FileReport
+from aoti_lint.analyzer.pipeline import Task, check_source
 from aoti_lint.rules.registry import run_rules
 
 from .execution.texts import empty, wrapper

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from aoti_lint.analyzer import cells as module
-from aoti_lint.analyzer.cells import Cells, above, those
-from aoti_lint.analyzer.elements import Box, Elements, normal
+from aoti_lint.analyzer.bounds.footprint import Box, Elements, normal
+from aoti_lint.analyzer.memory import byte_map
+from aoti_lint.analyzer.memory.byte_map import Cells, above, those
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,7 +32,7 @@ def of(b: Box) -> list[int]:
 
 @pytest.fixture(params=[1, 1 << 14], ids=["numpy", "slices"], autouse=True)
 def both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_SLICES", request.param)
+    monkeypatch.setattr(byte_map, "_SLICES", request.param)
 
 
 def same(cells: Cells, model: list[int]) -> bool:

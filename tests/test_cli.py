@@ -250,7 +250,7 @@ def test_an_internal_error_is_one_line(call: Call, monkeypatch: pytest.MonkeyPat
     def broken(*arguments: object, **options: object) -> None:
         raise RuntimeError("first line\nsecond")
 
-    monkeypatch.setattr("aoti_lint.analyzer.api.check_paths", broken)
+    monkeypatch.setattr("aoti_lint.analyzer.pipeline.check_paths", broken)
     got = call("check", "m.wrapper.cpp")
     assert (got.code, got.out, len(got.err.splitlines())) == (3, "", 1)
     assert "internal error: RuntimeError: first line second (please report" in got.err

@@ -15,16 +15,16 @@ from pathlib import Path
 import aoti_lint
 import jsonschema
 import pytest
-from aoti_lint.analyzer import api
+from aoti_lint.analyzer import pipeline
 from aoti_lint.analyzer.analysis import Analysis
-from aoti_lint.analyzer.api import check_paths
-from aoti_lint.analyzer.compare import compared, merged, row, rows
 from aoti_lint.analyzer.config import ConfigError, Settings, load, parse_runtimes
-from aoti_lint.analyzer.findings import FileReport, Finding
-from aoti_lint.analyzer.pages import report_page
-from aoti_lint.analyzer.program import Loc
-from aoti_lint.analyzer.record import replace
-from aoti_lint.analyzer.report import Context, render
+from aoti_lint.analyzer.model.findings import FileReport, Finding
+from aoti_lint.analyzer.model.location import Loc
+from aoti_lint.analyzer.model.record import replace
+from aoti_lint.analyzer.pipeline import check_paths
+from aoti_lint.analyzer.reporting.compare import compared, merged, row, rows
+from aoti_lint.analyzer.reporting.formats import Context, render
+from aoti_lint.analyzer.reporting.pages import report_page
 from aoti_lint.analyzer.runtimes import families, resolve_all, versions
 from aoti_lint.rules.registry import run_rules
 
@@ -83,9 +83,9 @@ def test_names_in_options_and_in_the_configuration(tmp_path: Path) -> None:
 
 def test_every_runtime_reports_what_it_reports_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    before = api.read
+    before = pipeline.read
     monkeypatch.setattr(
-        api, "read", lambda source, *rest: (read.append(source.wrapper.path), before(source, *rest))[1]
+        pipeline, "read", lambda source, *rest: (read.append(source.wrapper.path), before(source, *rest))[1]
     )
     paths = [
         str(METALS / f"{n}.wrapper.cpp") for n in ("c2f_3x3", "cat_dim1_dynamic", "conv", "cond_dynamic")
@@ -194,7 +194,7 @@ def test_exit_codes_follow_the_worst_runtime() -> None:
 
 
 def test_json_carries_a_row_for_each_and_stays_as_it_was_for_one() -> None:
-    schema = json.loads((ROOT / "analyzer/report/schema.json").read_text())
+    schema = json.loads((ROOT / "analyzer/reporting/formats/schema.json").read_text())
     report = aoti_lint.check(SLICE, THREE)
     data = json.loads(render("json", report, Context()))
     jsonschema.validate(data, schema)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aoti_lint.analyzer.codes import CODES, FAMILIES, UnknownCode, expand
 from aoti_lint.analyzer.config import (
     KEYS,
     ConfigError,
@@ -21,6 +20,7 @@ from aoti_lint.analyzer.config import (
     parse_shard,
     parse_size,
 )
+from aoti_lint.analyzer.model.codes import CODES, FAMILIES, UnknownCode, expand
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aoti_lint.analyzer.frontend.cpu import parse_kernels
+from aoti_lint.analyzer.kernels.cpp.reader import parse_kernels
 from cpu_cases import HEAD, lower, only, points, touched
 
 MAIN_AND_TAIL = """

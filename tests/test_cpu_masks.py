@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from aoti_lint.analyzer.expr import FALSE, TRUE, Cond, compare, const, evaluate_cond, opaque, sym
-from aoti_lint.analyzer.frontend.cpu_lanes import some_lane
+from aoti_lint.analyzer.kernels.cpp.lanes import some_lane
+from aoti_lint.analyzer.symbolic import FALSE, TRUE, Cond, compare, const, evaluate_cond, opaque, sym
 from cpu_cases import lower, only, points, touched
 from hypothesis import given
 from hypothesis import strategies as st

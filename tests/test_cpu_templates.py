@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
-from aoti_lint.analyzer.expr import TRUE, evaluate
-from aoti_lint.analyzer.frontend.cpu import parse_kernels
+from aoti_lint.analyzer.kernels.cpp.reader import parse_kernels
+from aoti_lint.analyzer.symbolic import TRUE, evaluate
 from cpu_cases import HEAD, lower, only, points, touched
 
 MICRO = """

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from aoti_lint.analyzer.config import KEYS, load
-from aoti_lint.analyzer.report import FORMATS
+from aoti_lint.analyzer.reporting.formats import FORMATS
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("*.md")])

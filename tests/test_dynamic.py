@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from aoti_lint.analyzer.analysis import Analysis, analyze
-from aoti_lint.analyzer.api import read
-from aoti_lint.analyzer.expr import evaluate_cond
-from aoti_lint.analyzer.program import Program
+from aoti_lint.analyzer.model.program import Program
+from aoti_lint.analyzer.pipeline import read
 from aoti_lint.analyzer.runtimes import resolve
 from aoti_lint.analyzer.sources import WrapperSource, load
+from aoti_lint.analyzer.symbolic import evaluate_cond
 
 WRAPPERS = Path(__file__).parent.parent / "fixtures" / "wrappers"
 #: Stands for "large" where a wrapper sets no limit: prime, so that it divides into nothing.

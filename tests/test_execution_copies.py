@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from aoti_lint.analyzer.api import Task, check_source
+from aoti_lint.analyzer.pipeline import Task, check_source
 from aoti_lint.analyzer.sources import WrapperSource
 from aoti_lint.rules.registry import run_rules
 

@@ -8,7 +8,7 @@ import sys
 from random import Random
 
 import pytest
-from aoti_lint.analyzer.expr import (
+from aoti_lint.analyzer.symbolic import (
     FALSE,
     ONE,
     TRUE,
@@ -175,7 +175,7 @@ def test_equality_survives_another_process() -> None:
     e = floordiv(x + s, 7) * mod(y, s) + where(compare("<", x, s), 3, 4)
     code = (
         "import pickle, sys; e = pickle.load(sys.stdin.buffer);"
-        "from aoti_lint.analyzer.expr import *; x, y, s = map(sym, 'xys');"
+        "from aoti_lint.analyzer.symbolic import *; x, y, s = map(sym, 'xys');"
         "assert e - (floordiv(x + s, 7) * mod(y, s) + where(compare('<', x, s), 3, 4)) == 0"
     )
     subprocess.run([sys.executable, "-c", code], input=pickle.dumps(e), check=True, timeout=60)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from random import Random
 
 import bounds_cases as cases
-from aoti_lint.analyzer.expr import TRUE, as_expr, compare, evaluate, floordiv, mod, opaque, sym
-from aoti_lint.analyzer.footprint_race import Collision, injective
-from aoti_lint.analyzer.program import Var
-from aoti_lint.analyzer.ranges import Ranges
+from aoti_lint.analyzer.concurrency.injective import Collision, injective
+from aoti_lint.analyzer.model.kernel import Var
+from aoti_lint.analyzer.symbolic import TRUE, as_expr, compare, evaluate, floordiv, mod, opaque, sym
+from aoti_lint.analyzer.symbolic.assumptions import Ranges
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from aoti_lint.analyzer.api import Task, check_source
-from aoti_lint.analyzer.elements import elements
-from aoti_lint.analyzer.expr import TRUE, compare, const, mod, sym
-from aoti_lint.analyzer.findings import FileReport
-from aoti_lint.analyzer.program import Var
-from aoti_lint.analyzer.record import replace
+from aoti_lint.analyzer.bounds.footprint import elements
+from aoti_lint.analyzer.model.findings import FileReport
+from aoti_lint.analyzer.model.kernel import Var
+from aoti_lint.analyzer.model.record import replace
+from aoti_lint.analyzer.pipeline import Task, check_source
 from aoti_lint.analyzer.sources import SourceText, WrapperSource, load
+from aoti_lint.analyzer.symbolic import TRUE, compare, const, mod, sym
 from aoti_lint.rules.registry import run_rules
 from explore import EXPLORE
 

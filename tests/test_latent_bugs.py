@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from aoti_lint.analyzer.api import check_paths
+from aoti_lint.analyzer.pipeline import check_paths
 from aoti_lint.analyzer.runtimes import resolve, resolve_all
 from aoti_lint.analyzer.runtimes.bugs import latent_bug, latent_bugs
 from aoti_lint.rules.registry import run_rules

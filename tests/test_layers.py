@@ -1,43 +1,165 @@
-"""Who may import whom: the architecture page's arrows, held."""
+"""Who may import whom, as one table; and that only the command line prints."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
-ANALYZER = sorted((ROOT / "analyzer").rglob("*.py"))
-RULES = sorted((ROOT / "rules").glob("*.py"))
+
+#: Each package (a folder, or a module beside them) and the packages its modules may import from. What stands
+#: lower in the table may know what stands higher, never the other way round.
+LAYERS: dict[str, set[str]] = {
+    "analyzer.symbolic": {"analyzer.model.record"},
+    "analyzer.model": {"analyzer.symbolic"},
+    "analyzer.sources": {"analyzer.model"},
+    "analyzer.cxx": {"analyzer.model"},
+    "analyzer.kernels": {"analyzer.symbolic", "analyzer.model"},
+    "analyzer.kernels.cpp": {"analyzer.symbolic", "analyzer.model", "analyzer.cxx", "analyzer.kernels"},
+    "analyzer.kernels.metal": {"analyzer.symbolic", "analyzer.model", "analyzer.cxx", "analyzer.kernels"},
+    "analyzer.kernels.triton": {"analyzer.symbolic", "analyzer.model", "analyzer.kernels"},
+    "analyzer.wrapper": {
+        "analyzer.symbolic", "analyzer.model", "analyzer.cxx", "analyzer.kernels.cpp", "analyzer.kernels.metal",
+        "analyzer.kernels.triton",
+    },
+    "analyzer.runtimes": {"analyzer.symbolic", "analyzer.model"},
+    "analyzer.bounds": {"analyzer.symbolic", "analyzer.model"},
+    "analyzer.memory": {"analyzer.symbolic", "analyzer.model", "analyzer.runtimes", "analyzer.bounds"},
+    "analyzer.analysis": {
+        "analyzer.symbolic", "analyzer.model", "analyzer.runtimes", "analyzer.bounds", "analyzer.memory",
+    },
+    "analyzer.checks": {
+        "analyzer.symbolic", "analyzer.model", "analyzer.runtimes", "analyzer.bounds", "analyzer.memory",
+        "analyzer.analysis",
+    },
+    "analyzer.concurrency": {
+        "analyzer.symbolic", "analyzer.model", "analyzer.runtimes", "analyzer.bounds", "analyzer.memory",
+        "analyzer.analysis", "analyzer.checks",
+    },
+    "analyzer.config": {"analyzer.model", "analyzer.runtimes", "analyzer.reporting.formats"},
+    "analyzer.reporting": {
+        "analyzer.symbolic", "analyzer.model", "analyzer.runtimes", "analyzer.bounds", "analyzer.memory",
+        "analyzer.analysis", "analyzer.config", "analyzer.sources", "analyzer.reporting.formats", "analyzer.pipeline",
+    },
+    "analyzer.reporting.formats": {"analyzer.model", "analyzer.runtimes", "analyzer.reporting", "analyzer.config"},
+    "analyzer.reporting.pages": {
+        "analyzer.symbolic", "analyzer.model", "analyzer.runtimes", "analyzer.bounds", "analyzer.memory",
+        "analyzer.analysis", "analyzer.config", "analyzer.sources", "analyzer.reporting",
+        "analyzer.reporting.formats", "analyzer.pipeline", "",
+    },
+    "analyzer.pipeline": {
+        "analyzer.symbolic", "analyzer.model", "analyzer.runtimes", "analyzer.bounds", "analyzer.memory",
+        "analyzer.analysis", "analyzer.sources", "analyzer.wrapper", "analyzer.reporting", "",
+    },
+    "rules": {
+        "analyzer.symbolic", "analyzer.model", "analyzer.runtimes", "analyzer.memory", "analyzer.analysis",
+        "analyzer.checks", "analyzer.concurrency", "analyzer.reporting",
+    },
+    "integrations": {"analyzer.model", "analyzer.config", "analyzer.pipeline", "analyzer.reporting",
+                     "analyzer.reporting.formats", "rules"},
+    "commands": {"analyzer.model", "analyzer.config", "analyzer.reporting.formats", ""},
+}  # fmt: skip
+
+#: Modules outside the table: the entry points, and the script that writes the pages of the rules.
+FREE = {"cli", "analyzer", "rules.docs", ""}
+
+FILES = sorted(
+    p for top in ("analyzer", "rules", "integrations", "commands") for p in (ROOT / top).rglob("*.py")
+)
 
 
-def imported(path: Path) -> set[str]:
-    """Modules a file imports, relative ones resolved against the repository."""
-    here = path.relative_to(ROOT).with_suffix("").parts
-    out = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom):
-            base = here[: len(here) - node.level] if node.level else ()
-            out.add(".".join((*base, *(node.module or "").split("."))).strip("."))
-        elif isinstance(node, ast.Import):
-            out |= {a.name for a in node.names}
-    return out
+def package(module: str) -> str:
+    """The entry of the table a module belongs to: its longest prefix there; "" for the root package."""
+    parts = module.split(".")
+    known = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
+    return next((p for p in known if p in LAYERS), module if module in FREE else "")
 
 
-@pytest.mark.parametrize("path", ANALYZER, ids=lambda p: str(p.relative_to(ROOT)))
-def test_the_analyzer_knows_no_rules_and_no_command_line(path: Path) -> None:
-    assert not {m for m in imported(path) if m.split(".")[0] in ("rules", "cli")}
+def imported(here: str, is_package: bool, text: str) -> Iterator[str]:
+    """Modules of the product that a text imports, ``import`` and ``from`` both, absolute or relative."""
+    parts = here.split(".") + (["__init__"] if is_package else [])
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (a.name.removeprefix("aoti_lint").lstrip(".") for a in node.names if _own(a.name))
+        elif isinstance(node, ast.ImportFrom):
+            base = parts[: len(parts) - node.level] if node.level else []
+            name = ".".join([*base, *(node.module.split(".") if node.module else [])])
+            if node.level or _own(name):
+                name = name.removeprefix("aoti_lint").lstrip(".")
+                yield from (f"{name}.{a.name}".lstrip(".") for a in node.names)
 
 
-@pytest.mark.parametrize("path", RULES, ids=lambda p: p.name)
-def test_rules_know_no_command_line_and_no_frontend(path: Path) -> None:
-    if path.name == "docs.py":  # writes the page of the command line
-        return
-    assert not {m for m in imported(path) if m.startswith(("cli", "analyzer.frontend", "analyzer.sources"))}
+def _own(name: str) -> bool:
+    return name.split(".")[0] in ("aoti_lint", "analyzer", "rules", "cli", "integrations", "commands")
 
 
-@pytest.mark.parametrize("path", ANALYZER + RULES, ids=lambda p: str(p.relative_to(ROOT)))
+def violations(here: str, is_package: bool, text: str) -> list[str]:
+    """Imports of a module that the table does not allow."""
+    if here in FREE:
+        return []
+    mine = package(here)
+    if not mine:
+        return [f"{here} belongs to no package of the table"]
+    allowed = LAYERS[mine] | {mine}
+    return [
+        f"{here} imports {name}"
+        for name in imported(here, is_package, text)
+        if package(name) not in allowed and name not in allowed and not _within(name, allowed)
+    ]
+
+
+def _within(name: str, allowed: set[str]) -> bool:
+    return any(name.startswith(f"{a}.") and a not in LAYERS and a for a in allowed)
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_follow_the_table(path: Path) -> None:
+    assert not violations(module_name(path), path.name == "__init__.py", path.read_text())
+
+
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [
+        ("analyzer.model.program", "from ..memory.storage import Storage"),
+        ("analyzer.model.program", "from .. import memory"),
+        ("analyzer.model.program", "import aoti_lint.analyzer.memory.storage"),
+        ("analyzer.model.program", "import aoti_lint.analyzer.memory as m, os"),
+        ("analyzer.model.program", "from aoti_lint.analyzer.memory import storage"),
+        ("analyzer.bounds.solve", "def late():\n    from ..runtimes import resolve"),
+        ("analyzer.checks.views", "from ..reporting.footprints import rows"),
+        ("analyzer.kernels.cpp.reader", "from ..metal import reader"),
+        ("analyzer.kernels.metal.reader", "from ...runtimes import resolve"),
+        ("rules.al201_kernel_read_out_of_bounds", "from ..analyzer.wrapper.reader import read_program"),
+        ("rules.al201_kernel_read_out_of_bounds", "from .. import cli"),
+        ("analyzer.pipeline", "from ..rules.registry import run_rules"),
+        ("analyzer.sources.disk", "from ..cxx import nodes"),
+        ("analyzer.symbolic.terms", "from ..model.program import Program"),
+        ("analyzer.new_folder.part", "import ast"),
+    ],
+)
+def test_a_planted_violation_is_seen(module: str, text: str) -> None:
+    assert violations(module, False, text)
+
+
+def test_every_package_of_the_table_exists() -> None:
+    for name in LAYERS:
+        path = ROOT / name.replace(".", "/")
+        assert path.is_dir() or path.with_suffix(".py").is_file(), name
+
+
+def test_few_modules_lie_flat() -> None:
+    assert len(list((ROOT / "analyzer").glob("*.py"))) <= 6
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_only_the_command_line_prints(path: Path) -> None:
     if path.name == "docs.py":
         return
@@ -46,17 +168,3 @@ def test_only_the_command_line_prints(path: Path) -> None:
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "print"
     ]  # fmt: skip
     assert not calls
-
-
-def test_the_model_has_no_syntax_in_it() -> None:
-    for name in ("program.py", "expr/core.py", "memory.py", "facts.py"):
-        assert not {m for m in imported(ROOT / "analyzer" / name) if "frontend" in m}
-
-
-def test_modules_stay_small() -> None:
-    big = {
-        str(p.relative_to(ROOT)): n
-        for p in [*ANALYZER, *RULES, ROOT / "cli.py"]
-        if (n := len(p.read_text().splitlines())) > 400
-    }
-    assert not big

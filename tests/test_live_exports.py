@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aoti_lint.analyzer.api import check_paths
+from aoti_lint.analyzer.pipeline import check_paths
 from aoti_lint.rules.registry import run_rules
 
 pytestmark = [

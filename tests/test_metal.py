@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from aoti_lint.analyzer.expr import evaluate_cond
-from aoti_lint.analyzer.frontend.metal import find_kernels
+from aoti_lint.analyzer.kernels.metal.reader import find_kernels
+from aoti_lint.analyzer.symbolic import evaluate_cond
 from metal_cases import ONE_D, lower, points
 
 

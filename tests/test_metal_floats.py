@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from aoti_lint.analyzer.expr import Expr, evaluate
-from aoti_lint.analyzer.frontend.metal import find_kernels
-from aoti_lint.analyzer.program import Access
+from aoti_lint.analyzer.kernels.metal.reader import find_kernels
+from aoti_lint.analyzer.model.kernel import Access
+from aoti_lint.analyzer.symbolic import Expr, evaluate
 from metal_cases import ONE_D, lower
 
 F = np.float32

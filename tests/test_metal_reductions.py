@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from aoti_lint.analyzer.expr import evaluate
+from aoti_lint.analyzer.symbolic import evaluate
 from metal_cases import REDUCTION, lower, points
 
 

@@ -16,9 +16,9 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from aoti_lint.analyzer.api import Task, check_source, read
-from aoti_lint.analyzer.findings import FileReport
-from aoti_lint.analyzer.program import Branch
+from aoti_lint.analyzer.model.findings import FileReport
+from aoti_lint.analyzer.model.program import Branch
+from aoti_lint.analyzer.pipeline import Task, check_source, read
 from aoti_lint.analyzer.sources import WrapperSource, load
 from aoti_lint.rules.registry import run_rules
 

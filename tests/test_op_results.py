@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from aoti_lint.analyzer.api import Task, check_source
-from aoti_lint.analyzer.expr import evaluate, sym
-from aoti_lint.analyzer.findings import FileReport
-from aoti_lint.analyzer.frontend.fractions import NotExact, rational
-from aoti_lint.analyzer.frontend.nodes import Node
+from aoti_lint.analyzer.cxx.nodes import Node
+from aoti_lint.analyzer.model.findings import FileReport
+from aoti_lint.analyzer.pipeline import Task, check_source
+from aoti_lint.analyzer.symbolic import evaluate, sym
+from aoti_lint.analyzer.wrapper.fractions import NotExact, rational
 from aoti_lint.rules.registry import run_rules
 
 from .execution.texts import empty, wrapper

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from aoti_lint.analyzer import contents
-from aoti_lint.analyzer.api import check_paths
+from aoti_lint.analyzer.checks import contents
+from aoti_lint.analyzer.pipeline import check_paths
 from aoti_lint.rules.registry import run_rules
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import typer
-from aoti_lint import plain, shell
 from aoti_lint.cli import COMMANDS
+from aoti_lint.commands import plain, shell
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 from aoti_lint.analyzer.bounds import decide
-from aoti_lint.analyzer.constants import shortage
-from aoti_lint.analyzer.expr import TRUE, Cond, Expr, compare, const, sym
-from aoti_lint.analyzer.facts import LaunchFact, Verdict
-from aoti_lint.analyzer.memory import Storage, Tensor
-from aoti_lint.analyzer.program import Access, Constant, Kernel, Launch, Loc, Param, Var
-from aoti_lint.analyzer.ranges import Ranges
-from aoti_lint.analyzer.regions import apart, region, share
-from aoti_lint.analyzer.wraps import wraps
+from aoti_lint.analyzer.checks.constants import shortage
+from aoti_lint.analyzer.checks.index_overflow import wraps
+from aoti_lint.analyzer.memory.byte_span import apart, region, share
+from aoti_lint.analyzer.memory.storage import Storage, Tensor
+from aoti_lint.analyzer.memory.trace import LaunchFact, Verdict
+from aoti_lint.analyzer.model.kernel import Access, Kernel, Param, Var
+from aoti_lint.analyzer.model.location import Loc
+from aoti_lint.analyzer.model.program import Constant, Launch
+from aoti_lint.analyzer.symbolic import TRUE, Cond, Expr, compare, const, sym
+from aoti_lint.analyzer.symbolic.assumptions import Ranges
 
 HERE = Loc("x", 1)
 NONE = Ranges()

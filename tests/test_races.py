@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from aoti_lint.analyzer.clashes import POINTS, clashes, meetings, points
-from aoti_lint.analyzer.expr import (
+from aoti_lint.analyzer.concurrency.aliased_parameters import Hazard, _of_storage
+from aoti_lint.analyzer.concurrency.conflicts import agree
+from aoti_lint.analyzer.concurrency.pairs import POINTS, clashes, meetings, points
+from aoti_lint.analyzer.concurrency.self_overlap import _overlap
+from aoti_lint.analyzer.concurrency.write_races import Race, _of_parameter, rivals
+from aoti_lint.analyzer.memory.trace import Verdict
+from aoti_lint.analyzer.model.kernel import Param, Var
+from aoti_lint.analyzer.symbolic import (
     TRUE,
     Expr,
     as_expr,
@@ -16,13 +22,7 @@ from aoti_lint.analyzer.expr import (
     opaque,
     sym,
 )
-from aoti_lint.analyzer.facts import Verdict
-from aoti_lint.analyzer.hazards import Hazard, _of_storage
-from aoti_lint.analyzer.meetings import agree
-from aoti_lint.analyzer.overlaps import _overlap
-from aoti_lint.analyzer.program import Param, Var
-from aoti_lint.analyzer.races import Race, _of_parameter, rivals
-from aoti_lint.analyzer.ranges import Ranges
+from aoti_lint.analyzer.symbolic.assumptions import Ranges
 from race_cases import access, aliased, launch, var
 
 x, y, r, s = sym("x"), sym("y"), sym("r"), sym("s")

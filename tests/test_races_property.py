@@ -10,11 +10,11 @@ import os
 from random import Random
 
 import bounds_cases
-from aoti_lint.analyzer.expr import TRUE, Cond, Expr, evaluate, evaluate_cond
-from aoti_lint.analyzer.meetings import common, meet
-from aoti_lint.analyzer.program import Var
-from aoti_lint.analyzer.races import rivals
-from aoti_lint.analyzer.ranges import Ranges
+from aoti_lint.analyzer.concurrency.conflicts import common, meet
+from aoti_lint.analyzer.concurrency.write_races import rivals
+from aoti_lint.analyzer.model.kernel import Var
+from aoti_lint.analyzer.symbolic import TRUE, Cond, Expr, evaluate, evaluate_cond
+from aoti_lint.analyzer.symbolic.assumptions import Ranges
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from race_cases import access, aliased, launch, var

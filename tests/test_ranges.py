@@ -6,7 +6,7 @@ import itertools
 from random import Random
 
 import pytest
-from aoti_lint.analyzer.expr import (
+from aoti_lint.analyzer.symbolic import (
     Expr,
     ceildiv,
     compare,
@@ -19,7 +19,7 @@ from aoti_lint.analyzer.expr import (
     sym,
     where,
 )
-from aoti_lint.analyzer.ranges import Ranges
+from aoti_lint.analyzer.symbolic.assumptions import Ranges
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from aoti_lint.analyzer.api import check_paths
-from aoti_lint.analyzer.findings import FileReport
+from aoti_lint.analyzer.model.findings import FileReport
+from aoti_lint.analyzer.pipeline import check_paths
 from aoti_lint.rules.registry import run_rules
 
 WRAPPERS = Path(__file__).parent.parent / "fixtures" / "wrappers"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from aoti_lint.analyzer.api import analyse
-from aoti_lint.analyzer.expr import Expr, evaluate, sym
-from aoti_lint.analyzer.frontend import reals as real
-from aoti_lint.analyzer.record import replace
+from aoti_lint.analyzer.kernels import reals as real
+from aoti_lint.analyzer.model.record import replace
+from aoti_lint.analyzer.pipeline import analyse
 from aoti_lint.analyzer.sources import WrapperSource, load
+from aoti_lint.analyzer.symbolic import Expr, evaluate, sym
 from cpu_cases import lower, only, points
 from hypothesis import given
 from hypothesis import strategies as st

@@ -8,7 +8,7 @@ import pickle
 from typing import Any
 
 import pytest
-from aoti_lint.analyzer import record as ours
+from aoti_lint.analyzer.model import record as ours
 
 
 @ours.record(frozen=True)

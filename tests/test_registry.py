@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aoti_lint.analyzer.codes import CODES
-from aoti_lint.analyzer.findings import Finding
-from aoti_lint.analyzer.program import Loc
-from aoti_lint.analyzer.record import replace
+from aoti_lint.analyzer.model.codes import CODES
+from aoti_lint.analyzer.model.findings import Finding
+from aoti_lint.analyzer.model.location import Loc
+from aoti_lint.analyzer.model.record import replace
 from aoti_lint.rules import docs, registry
 from aoti_lint.rules.registry import Rule, get_rule, load_rules, run_rules
 

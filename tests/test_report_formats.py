@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aoti_lint.analyzer.findings import Counts, Evidence, FileReport, Finding, Related, Report, Severity
-from aoti_lint.analyzer.program import Loc
-from aoti_lint.analyzer.record import replace
-from aoti_lint.analyzer.report import Context, render
+from aoti_lint.analyzer.model.findings import Counts, Evidence, FileReport, Finding, Related, Report, Severity
+from aoti_lint.analyzer.model.location import Loc
+from aoti_lint.analyzer.model.record import replace
+from aoti_lint.analyzer.reporting.formats import Context, render
 from aoti_lint.rules.registry import load_rules
 
 ROOT = "/repo"
@@ -71,7 +71,7 @@ EVERYTHING = report(
 
 
 def own_schema() -> Any:
-    path = Path(__file__).parent.parent / "analyzer/report/schema.json"
+    path = Path(__file__).parent.parent / "analyzer/reporting/formats/schema.json"
     return json.loads(path.read_text())
 
 

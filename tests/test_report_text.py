@@ -7,12 +7,12 @@ import re
 from typing import Any
 
 import pytest
-from aoti_lint.analyzer.findings import Counts, Evidence, FileReport, Finding, Related, Report, Unknown
-from aoti_lint.analyzer.program import Loc
-from aoti_lint.analyzer.record import replace
-from aoti_lint.analyzer.report import Context, plural, render, shown
-from aoti_lint.analyzer.report.excerpt import excerpt
-from aoti_lint.analyzer.report.progress import Bar
+from aoti_lint.analyzer.model.findings import Counts, Evidence, FileReport, Finding, Related, Report, Unknown
+from aoti_lint.analyzer.model.location import Loc
+from aoti_lint.analyzer.model.record import replace
+from aoti_lint.analyzer.reporting.formats import Context, plural, render, shown
+from aoti_lint.analyzer.reporting.formats.excerpt import excerpt
+from aoti_lint.analyzer.reporting.formats.progress import Bar
 
 PATH = "c2f.wrapper.cpp"
 LINES = {

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aoti_lint.analyzer import api, results
-from aoti_lint.analyzer.api import Task, check_paths
-from aoti_lint.analyzer.findings import FileReport
-from aoti_lint.analyzer.results import Results
+from aoti_lint.analyzer import pipeline
+from aoti_lint.analyzer.model.findings import FileReport
+from aoti_lint.analyzer.pipeline import Task, check_paths
+from aoti_lint.analyzer.reporting import cache
+from aoti_lint.analyzer.reporting.cache import Results
 from aoti_lint.rules.registry import run_rules
 
 EXAMPLE = Path(__file__).parent.parent / "fixtures/example/c2f.wrapper.cpp"
@@ -26,13 +27,13 @@ def wrapper(tmp_path: Path) -> Path:
 def fresh(monkeypatch: pytest.MonkeyPatch) -> list[Task]:
     """The tasks that were checked, rather than remembered."""
     done: list[Task] = []
-    real = api.check_source
+    real = pipeline.check_source
 
     def counted(task: Task, *args: Any, **kwargs: Any) -> list[FileReport]:
         done.append(task)
         return real(task, *args, **kwargs)
 
-    monkeypatch.setattr(api, "check_source", counted)
+    monkeypatch.setattr(pipeline, "check_source", counted)
     return done
 
 
@@ -62,7 +63,7 @@ def test_whatever_a_result_depends_on_makes_a_new_one(
     check(moved, kept)
     wrapper.write_text(wrapper.read_text() + "\n")
     check(wrapper, kept)
-    monkeypatch.setattr(results, "_tool", lambda: "another version")
+    monkeypatch.setattr(cache, "_tool", lambda: "another version")
     check(wrapper, kept)
     assert len(fresh) == 7
 

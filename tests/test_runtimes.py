@@ -6,9 +6,9 @@ import re
 import time
 
 import pytest
-from aoti_lint.analyzer.expr import ZERO, const, sym
-from aoti_lint.analyzer.ranges import Ranges
 from aoti_lint.analyzer.runtimes import all_profiles, resolve
+from aoti_lint.analyzer.symbolic import ZERO, const, sym
+from aoti_lint.analyzer.symbolic.assumptions import Ranges
 from runtime_cases import HERE, NO, PARENT, alloc, exprs, layout, values, view
 
 # -- names --------------------------------------------------------------------------------------

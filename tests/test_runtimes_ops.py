@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from aoti_lint.analyzer.expr import const, sym
-from aoti_lint.analyzer.ranges import Ranges
 from aoti_lint.analyzer.runtimes import Layout, resolve
+from aoti_lint.analyzer.symbolic import const, sym
+from aoti_lint.analyzer.symbolic.assumptions import Ranges
 
 NO = Ranges()
 MM, BMM = "aoti_torch_mps_mm_out", "aoti_torch_mps_bmm_out"

@@ -6,9 +6,9 @@ from itertools import product
 from math import prod
 
 import pytest
-from aoti_lint.analyzer.expr import const, evaluate, sym
-from aoti_lint.analyzer.ranges import Ranges
 from aoti_lint.analyzer.runtimes import predicates as p
+from aoti_lint.analyzer.symbolic import const, evaluate, sym
+from aoti_lint.analyzer.symbolic.assumptions import Ranges
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from aoti_lint.analyzer.expr import ZERO, const
 from aoti_lint.analyzer.runtimes import all_profiles, resolve
 from aoti_lint.analyzer.runtimes.bugs import latent_bug, latent_bugs
 from aoti_lint.analyzer.runtimes.describe import describe
+from aoti_lint.analyzer.symbolic import ZERO, const
 from runtime_cases import NO, PARENT, exprs, layout
 
 # -- symbols ------------------------------------------------------------------------------------

@@ -8,14 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aoti_lint.analyzer.codes import CODES
 from aoti_lint.analyzer.config import ConfigError, Settings, Suppression, parse_codes
-from aoti_lint.analyzer.findings import Counts, Evidence, FileReport, Finding, Report, Unknown
-from aoti_lint.analyzer.identity import identity, number
-from aoti_lint.analyzer.policy import exit_code, select
-from aoti_lint.analyzer.program import Loc
-from aoti_lint.analyzer.record import replace
-from aoti_lint.analyzer.suppress import accept, apply_baseline, read_baseline, suppress, write_baseline
+from aoti_lint.analyzer.model.codes import CODES
+from aoti_lint.analyzer.model.findings import Counts, Evidence, FileReport, Finding, Report, Unknown
+from aoti_lint.analyzer.model.location import Loc
+from aoti_lint.analyzer.model.record import replace
+from aoti_lint.analyzer.reporting.fingerprint import identity, number
+from aoti_lint.analyzer.reporting.selection import exit_code, select
+from aoti_lint.analyzer.reporting.suppress import (
+    accept,
+    apply_baseline,
+    read_baseline,
+    suppress,
+    write_baseline,
+)
 
 TODAY = date(2026, 11, 30)
 

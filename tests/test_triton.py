@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from aoti_lint.analyzer.expr import TRUE, evaluate, evaluate_cond, sym
-from aoti_lint.analyzer.frontend.triton import find_launchers
+from aoti_lint.analyzer.kernels.triton.reader import find_launchers
+from aoti_lint.analyzer.symbolic import TRUE, evaluate, evaluate_cond, sym
 from triton_cases import ONE_D, accesses, lower, points, wrapper
 
 POINTWISE = """

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from aoti_lint.analyzer.expr import Expr, evaluate, floordiv, sym
-from aoti_lint.analyzer.frontend import triton_float as floats
-from aoti_lint.analyzer.frontend.triton import find_launchers
-from aoti_lint.analyzer.frontend.triton_host import host_expression
-from aoti_lint.analyzer.frontend.triton_values import Unsupported
+from aoti_lint.analyzer.kernels.triton import floats
+from aoti_lint.analyzer.kernels.triton.host import host_expression
+from aoti_lint.analyzer.kernels.triton.reader import find_launchers
+from aoti_lint.analyzer.kernels.triton.values import Unsupported
+from aoti_lint.analyzer.symbolic import Expr, evaluate, floordiv, sym
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import aoti_lint
 import pytest
-from aoti_lint.watching import CACHE
+from aoti_lint.integrations.watching import CACHE
 
 DATA = Path(__file__).parent / "data/slice.wrapper.cpp"
 METAL = "executorch-metal"
@@ -125,7 +125,7 @@ def suite(folder: Path, *options: str) -> str:
 def plugin_installed() -> bool:
     from importlib.metadata import entry_points
 
-    return any(e.value == "aoti_lint.pytest_plugin" for e in entry_points(group="pytest11"))
+    return any(e.value == "aoti_lint.integrations.pytest_plugin" for e in entry_points(group="pytest11"))
 
 
 def test_the_plugin_is_found() -> None:

@@ -7,9 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from aoti_lint.analyzer.api import check_paths
 from aoti_lint.analyzer.config import ConfigError
-from aoti_lint.analyzer.expr import (
+from aoti_lint.analyzer.pipeline import check_paths
+from aoti_lint.analyzer.reporting.witness_program import _HEAD, _cond, _expr, _names, program_for
+from aoti_lint.analyzer.symbolic import (
     Cond,
     Expr,
     compare,
@@ -25,7 +26,6 @@ from aoti_lint.analyzer.expr import (
     tmod,
     where,
 )  # fmt: skip
-from aoti_lint.analyzer.witness_program import _HEAD, _cond, _expr, _names, program_for
 from aoti_lint.rules.registry import run_rules
 from typer.testing import CliRunner
 
@@ -124,7 +124,7 @@ def test_expressions_mean_the_same_in_cpp(tmp_path: Path) -> None:
 
 def test_the_command() -> None:
     from aoti_lint.cli import COMMANDS
-    from aoti_lint.shell import application
+    from aoti_lint.commands.shell import application
 
     app = application(COMMANDS)
     path = str(ROOT / CASES[0][0])

@@ -6,9 +6,9 @@ import textwrap
 from itertools import product
 from typing import Any
 
-from aoti_lint.analyzer.expr import evaluate, evaluate_cond
-from aoti_lint.analyzer.frontend.triton import TritonLauncher, find_launchers
-from aoti_lint.analyzer.program import Access
+from aoti_lint.analyzer.kernels.triton.reader import TritonLauncher, find_launchers
+from aoti_lint.analyzer.model.kernel import Access
+from aoti_lint.analyzer.symbolic import evaluate, evaluate_cond
 
 SIGNATURE = {
     "f": "*fp32",

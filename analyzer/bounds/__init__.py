@@ -1,6 +1,6 @@
 """Proof or witness that an access stays inside its memory."""
 
-from .decide import decide, index_range
+from .ladder import decide, index_range
 from .model import Decision, IndexRange
 
 __all__ = ["Decision", "IndexRange", "decide", "index_range"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ..expr import ONE, ZERO, Atom, Expr, Mono, Op, const, floordiv, make, maximum, minimum
-from ..ranges import Ranges
+from ..symbolic import ONE, ZERO, Atom, Expr, Mono, Op, const, floordiv, make, maximum, minimum
+from ..symbolic.assumptions import Ranges
 from .model import End, Ends
 
 _UNKNOWN = End(None, None, False, "not monotone in its variables")

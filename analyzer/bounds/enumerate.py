@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
-from ..expr import Cond, Expr, evaluate, evaluate_cond
+from ..symbolic import Cond, Expr, evaluate, evaluate_cond
 
 Values = Mapping[str, Sequence[int]]
 #: Values and partial results beyond this could overflow 64-bit arithmetic.

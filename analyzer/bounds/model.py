@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from ..expr import Cond, Expr, Op
-from ..ranges import Ranges
-from ..record import record
+from ..model.record import record
+from ..symbolic import Cond, Expr, Op
+from ..symbolic.assumptions import Ranges
 
 #: First and last value of a variable, both included; None where it is not bounded.
 Ends: TypeAlias = "tuple[Expr | None, Expr | None]"

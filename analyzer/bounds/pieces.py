@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..expr import FALSE, TRUE, ZERO, Atom, Cond, Expr, Op, compare, const, sym
-from ..program import Var
-from ..ranges import Ranges
-from ..record import replace
+from ..model.kernel import Var
+from ..model.record import replace
+from ..symbolic import FALSE, TRUE, ZERO, Atom, Cond, Expr, Op, compare, const, sym
+from ..symbolic.assumptions import Ranges
 from .corner import extreme
 from .model import Ends, Piece
 from .reshape import alternatives, merge, rotate, split

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..expr import ZERO, Atom, Cond, Expr, Op, exact_div, floordiv, minimum, mod, sym
-from ..record import replace
+from ..model.record import replace
+from ..symbolic import ZERO, Atom, Cond, Expr, Op, exact_div, floordiv, minimum, mod, sym
 from .model import Ends, Piece
 from .tighten import linear
 

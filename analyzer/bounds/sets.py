@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..expr import Cond, Expr, Op
+from ..symbolic import Cond, Expr, Op
 
 #: Operations of the set library: about a tenth of a second.
 OPERATIONS = 200_000

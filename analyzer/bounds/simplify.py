@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import gcd
 
-from ..expr import Atom, Cond, Expr, Op, const, exact_div, floordiv, make, maximum, minimum, mod
-from ..ranges import Ranges
-from ..record import replace
+from ..model.record import replace
+from ..symbolic import Atom, Cond, Expr, Op, const, exact_div, floordiv, make, maximum, minimum, mod
+from ..symbolic.assumptions import Ranges
 from .corner import extreme, one_quotient
 from .model import Piece
 from .reshape import all_operations

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice, product
 
-from ..expr import Cond, const, evaluate, sym
-from ..ranges import Ranges
-from ..record import record, replace
+from ..model.record import record, replace
+from ..symbolic import Cond, const, evaluate, sym
+from ..symbolic.assumptions import Ranges
 from .model import Decision, IndexRange
 from .solve import Solved
 from .witness import Question

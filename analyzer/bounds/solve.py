@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..expr import Atom, Cond, Expr, Mono, Op, const, exact_div, total
-from ..record import record, replace
+from ..model.record import record, replace
+from ..symbolic import Atom, Cond, Expr, Mono, Op, const, exact_div, total
 from .corner import extreme
 from .enumerate import extremes
 from .model import End, Piece

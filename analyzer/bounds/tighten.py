@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..expr import ZERO, Cond, Expr, Op, const, floordiv
-from ..ranges import Ranges
-from ..record import replace
+from ..model.record import replace
+from ..symbolic import ZERO, Cond, Expr, Op, const, floordiv
+from ..symbolic.assumptions import Ranges
 from .corner import extreme, outermost
 from .model import Ends, Piece
 

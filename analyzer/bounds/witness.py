@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import product
 
-from ..expr import Cond, Expr, Op, evaluate, evaluate_cond
-from ..program import Var
-from ..record import record
+from ..model.kernel import Var
+from ..model.record import record
+from ..symbolic import Cond, Expr, Op, evaluate, evaluate_cond
 from .model import End, Piece
 from .solve import complete, constants_of
 

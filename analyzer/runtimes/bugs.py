@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from ..record import record
+from ..model.record import record
 from .catalog import find, versions
 from .profile import Profile
 from .table import Table, read_toml

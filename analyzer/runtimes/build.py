@@ -5,7 +5,7 @@ from __future__ import annotations
 from string import Formatter
 from typing import Any
 
-from ..program import ITEMSIZE
+from ..model.dtypes import ITEMSIZE
 from . import model
 from .decide import TESTS, WORDS, is_test
 from .op_checks import CHECKS, PAIR_CHECKS

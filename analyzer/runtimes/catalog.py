@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ..record import record
+from ..model.record import record
 from .build import build_profile
 from .profile import Profile
 from .table import merge, read_toml

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ..expr import Expr, const
-from ..program import ITEMSIZE
-from ..ranges import Ranges
-from ..record import record, replace
+from ..model.dtypes import ITEMSIZE
+from ..model.record import record, replace
+from ..symbolic import Expr, const
+from ..symbolic.assumptions import Ranges
 from . import predicates as p
 from .model import AllocFacts, Layout, Rule, shape
 from .predicates import Exprs, Tri

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from ..expr import ZERO, Expr, as_expr
-from ..record import record
+from ..model.record import record
+from ..symbolic import ZERO, Expr, as_expr
 from .predicates import Exprs
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..ranges import Ranges
+from ..symbolic.assumptions import Ranges
 from . import predicates as p
 from .model import Judgement, Layout, OpArg, constant_number, shape
 

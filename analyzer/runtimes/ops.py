@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..ranges import Ranges
-from ..record import record
+from ..model.record import record
+from ..symbolic.assumptions import Ranges
 from . import predicates as p
 from .model import Judgement, Layout, OpArg, constant_number, shape
 from .op_checks import CHECKS, PAIR_CHECKS

@@ -1,6 +1,6 @@
 """What runtimes test a layout for, on symbolic sizes.
 
-Sizes and strides are tuples of :class:`~..expr.Expr` in elements.  Every test answers True (it holds
+Sizes and strides are tuples of :class:`~..symbolic.Expr` in elements.  Every test answers True (it holds
 for all admitted sizes), False (for none) or None (not decided, or different from size to size).
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import TypeAlias
 
-from ..expr import ONE, ZERO, Cond, Expr, compare, const, maximum, total, where
-from ..ranges import Ranges
-from ..record import record
+from ..model.record import record
+from ..symbolic import ONE, ZERO, Cond, Expr, compare, const, maximum, total, where
+from ..symbolic.assumptions import Ranges
 
 Tri: TypeAlias = "bool | None"
 Exprs: TypeAlias = "tuple[Expr, ...]"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from ..expr import ZERO, Expr, floordiv, maximum, mod
-from ..program import ITEMSIZE
-from ..ranges import Ranges
-from ..record import record, replace
+from ..model.dtypes import itemsize
+from ..model.record import record, replace
+from ..symbolic import ZERO, Expr, floordiv, maximum, mod
+from ..symbolic.assumptions import Ranges
 from . import predicates as p
 from .decide import Case, Decision, Situation, cases, condition, decide, explain
 from .model import (
@@ -157,7 +157,7 @@ class Profile:
         ranges: Ranges,
         dtype: str | None = None,
     ) -> ViewOutcome:
-        """A view of ``base``, made as :class:`~..program.View` says (``offset`` in bytes for a pool)."""
+        """A view of ``base``, made as :class:`~..model.program.View` says (``offset`` in bytes for a pool)."""
         sizes = base.sizes if sizes is None else sizes
         strides = base.strides if strides is None else strides
         dtype = dtype or base.dtype
@@ -194,7 +194,7 @@ class Profile:
             kind, reason, fact = "unknown", f"{self.name} has no {symbol}", "symbols"
         elif how == "pool" and s.ranges.equal(s.source.offset, 0) is False:
             kind, reason, effect, error = "reject", "the pool does not start its storage", "error", "error"
-        elif how == "pool" and s.ranges.equal(mod(s.offset, _itemsize(t.dtype)), 0) is False:
+        elif how == "pool" and s.ranges.equal(mod(s.offset, itemsize(t.dtype or "")), 0) is False:
             reason = f"byte {s.offset} is inside an element of {t.dtype}: the remainder is dropped"
         bug = "LT-POOL-OFFSET" if how == "pool" and reason and kind != "unknown" else ""
         base = Outcome(kind, reason, effect, error, "", fact, bug)
@@ -309,7 +309,7 @@ def _as_read(t: Layout, ranges: Ranges) -> Layout:
 
 def _start(base: Layout, offset: Expr, how: str, dtype: str | None) -> tuple[Expr | None, Expr]:
     """Capacity of the storage and where libtorch starts the view in it, in elements of the view's dtype."""
-    old, new = _itemsize(base.dtype or dtype), _itemsize(dtype)
+    old, new = itemsize(base.dtype or dtype or ""), itemsize(dtype or "")
     capacity, start = base.capacity, base.offset
     if old != new:
         capacity = None if capacity is None else floordiv(capacity * old, new)
@@ -317,8 +317,3 @@ def _start(base: Layout, offset: Expr, how: str, dtype: str | None) -> tuple[Exp
     if how == "pool":
         return capacity, floordiv(offset, new)
     return capacity, start if how in ("as_strided", "alias", "dtype") else start + offset
-
-
-def _itemsize(dtype: str | None) -> int:
-    """Bytes an element; a dtype that is not known counts as 1, which is only compared with itself."""
-    return ITEMSIZE.get(dtype or "", 1)

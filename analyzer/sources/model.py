@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..record import field, record
+from ..model.record import field, record
 
 #: Largest wrapper or kernel file that is read, bytes (the largest known real one has 10 MB).
 MAX_TEXT = 32 << 20

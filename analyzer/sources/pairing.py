@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from ..record import field, record
+from ..model.record import field, record
 from .model import SourceError, SourceText, WrapperSource
 from .text import check_kernels, check_wrapper, signatures, wanted_kernels
 

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from aoti_lint.analyzer.analysis import Analysis
-from aoti_lint.analyzer.api import analyse, read
-from aoti_lint.analyzer.facts import Verdict
-from aoti_lint.analyzer.program import Launch, Loc
-from aoti_lint.analyzer.rows import rows
+from aoti_lint.analyzer.memory.trace import Verdict
+from aoti_lint.analyzer.model.location import Loc
+from aoti_lint.analyzer.model.program import Launch
+from aoti_lint.analyzer.pipeline import analyse, read
+from aoti_lint.analyzer.reporting.footprints import rows
 from aoti_lint.analyzer.sources import WrapperSource
 
 from .results import Execution, Ran, Touched

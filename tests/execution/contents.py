@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from aoti_lint.analyzer.analysis import Analysis
-from aoti_lint.analyzer.api import analyse
-from aoti_lint.analyzer.findings import Finding
+from aoti_lint.analyzer.model.findings import Finding
+from aoti_lint.analyzer.pipeline import analyse
 from aoti_lint.analyzer.sources import WrapperSource
 from aoti_lint.rules.registry import run_rules
 

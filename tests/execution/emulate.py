@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from aoti_lint.analyzer.expr import Expr, evaluate
-from aoti_lint.analyzer.program import (
+from aoti_lint.analyzer.model.program import (
     Alloc,
     Arg,
     Assert,
@@ -27,8 +26,9 @@ from aoti_lint.analyzer.program import (
     Reset,
     Unmodelled,
     View,
-)  # fmt: skip
-from aoti_lint.analyzer.program import Tensor as Operand
+)
+from aoti_lint.analyzer.model.program import Tensor as Operand
+from aoti_lint.analyzer.symbolic import Expr, evaluate
 
 from .layouts import ELEMENT_BYTES, choose_sizes, index_limit, result_layout
 from .results import Asked, NotRun

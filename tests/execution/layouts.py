@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from aoti_lint.analyzer.expr import Cond, Expr, evaluate_cond
-from aoti_lint.analyzer.program import Branch, Call, Check, Event, Loop, Program
+from aoti_lint.analyzer.model.program import Branch, Call, Check, Event, Loop, Program
+from aoti_lint.analyzer.symbolic import Cond, Expr, evaluate_cond
 
 from .results import NotRun
 from .rewrite import Runnable

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from aoti_lint.analyzer.program import Event, Launch, Output
+from aoti_lint.analyzer.model.program import Event, Launch, Output
 
 
 class NotRun(Exception):

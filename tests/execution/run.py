@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
-from aoti_lint.analyzer.frontend.wrapper import read_program
 from aoti_lint.analyzer.sources import WrapperSource
+from aoti_lint.analyzer.wrapper.reader import read_program
 
 from .build import program
 from .emulate import Emulation

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from aoti_lint.analyzer.program import ITEMSIZE
-from aoti_lint.analyzer.record import replace
+from aoti_lint.analyzer.model.dtypes import ITEMSIZE
+from aoti_lint.analyzer.model.record import replace
 
 
 @dataclass(frozen=True, slots=True)

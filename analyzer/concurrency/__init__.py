@@ -1,0 +1,1 @@
+"""Iterations of one launch, or launches a runtime does not order, that meet at one element."""

@@ -1,1 +1,0 @@
-"""Readers of wrapper and kernel code; each lowers to the program model."""

@@ -1,0 +1,1 @@
+"""The text of kernels to accesses: one folder a dialect."""

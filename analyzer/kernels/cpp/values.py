@@ -1,0 +1,231 @@
+"""Values of the abstract interpretation of a C++ kernel.
+
+A vector is the value of one of its lanes: an expression that may mention :data:`LANE`, the number of the
+lane.  A scalar used in a vector operation therefore needs no conversion, and neither does a mask.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+from ...model.record import record
+from ...symbolic import (
+    Cond,
+    Expr,
+    Op,
+    compare,
+    const,
+    floordiv,
+    maximum,
+    minimum,
+    mod,
+    sym,
+    tdiv,
+    tmod,
+    where,
+)
+
+if TYPE_CHECKING:
+    from ...cxx.nodes import Node
+    from ..reals import Real
+    from .scope import Scope
+
+#: The lane of a vector access or value.
+LANE = "lane"
+#: The second lane of a block access (row of a transposed tile).
+ROW = "row"
+
+
+@record(frozen=True)
+class Int:
+    """An integer."""
+
+    expr: Expr
+
+
+@record(frozen=True)
+class Flag:
+    """A truth value."""
+
+    cond: Cond
+
+
+@record(frozen=True)
+class Opaque:
+    """A value that is not followed (floating point from memory). ``deps``: variables it can depend on."""
+
+    deps: frozenset[str]
+
+
+class Local:
+    """An array, vector or heap buffer of the kernel's own.
+
+    ``content`` is what element number :data:`LANE` holds, when that is known; ``dtype`` the element type;
+    ``deps`` the variables its contents can depend on; ``depth`` the number of guards in force when it was made.
+    """
+
+    __slots__ = ("content", "deps", "depth", "dtype", "name")
+
+    def __init__(self, name: str, dtype: str | None, depth: int = 0) -> None:
+        self.name, self.dtype, self.depth = name, dtype, depth
+        self.content: Value | None = None
+        self.deps: frozenset[str] = frozenset()
+
+
+@record(frozen=True)
+class Ptr:
+    """Address of element ``offset`` of a parameter (by name) or of a local array."""
+
+    base: str | Local
+    offset: Expr
+
+
+@record(frozen=True)
+class Closure:
+    """A lambda with the scope it was written in."""
+
+    node: Node
+    scope: Scope
+
+
+Value: TypeAlias = "Int | Real | Flag | Opaque | Ptr | Local | Closure"
+
+UNKNOWN = Opaque(frozenset())
+
+# -- types --------------------------------------------------------------------------------------
+
+
+def template_words(callee: str) -> list[str]:
+    """Template arguments of ``f<a, (3L), b<c>>``, as written."""
+    m = re.search(r"<(.*)>\s*\Z", callee, re.S)
+    if not m:
+        return []
+    out, depth, word = [], 0, ""
+    for ch in m.group(1):
+        depth += (ch in "<(") - (ch in ">)")
+        if ch == "," and depth == 0:
+            out.append(word)
+            word = ""
+        else:
+            word += ch
+    return [*out, word]
+
+
+def int_bounds(dtype: str | None) -> tuple[int | None, int | None]:
+    """What an integer type of at most 32 bits can hold; (None, None) for wider or unknown types."""
+    if dtype == "bool":
+        return 0, 1
+    m = re.fullmatch(r"(u?)int(8|16|32)", dtype or "")
+    if not m:
+        return (0, None) if dtype == "uint64" else (None, None)
+    bits = int(m.group(2))
+    return (0, (1 << bits) - 1) if m.group(1) else (-(1 << bits - 1), (1 << bits - 1) - 1)
+
+
+def is_integer(dtype: str | None) -> bool:
+    return dtype is not None and (dtype == "bool" or "int" in dtype)
+
+
+# -- integers and conditions --------------------------------------------------------------------
+
+
+def as_int(v: Value) -> Expr | None:
+    """The integer a value is (a truth value counts 0 or 1); None for anything else."""
+    if isinstance(v, Int):
+        return v.expr
+    if isinstance(v, Flag):
+        return where(v.cond, 1, 0)
+    return None
+
+
+def int_binary(op: str, a: Expr, b: Expr, nonneg: bool) -> Expr | None:
+    """``a op b`` on integers; None when the operation has no expression.
+
+    ``nonneg``: the left operand is known not to be negative, so that C's division rounds down.
+    """
+    if op == "+":
+        return a + b
+    if op == "-":
+        return a - b
+    if op == "*":
+        return a * b
+    if op == "/":
+        if a == 2 * b - 1:  # ceil(b / b) of a number of blocks
+            return const(1)
+        return floordiv(a, b) if nonneg else tdiv(a, b)
+    if op == "%":
+        return mod(a, b) if nonneg else tmod(a, b)
+    n = b.value
+    if op == "<<" and n is not None and 0 <= n < 63:
+        return a * (1 << n)
+    if op == ">>" and n is not None and 0 <= n < 63:
+        return floordiv(a, 1 << n)
+    if op == "&" and n is not None and n > 0 and n & (n + 1) == 0:
+        return mod(a, n + 1)
+    if op == "&" and a.value is not None and n is None:
+        return int_binary(op, b, a, nonneg)
+    return None
+
+
+def int_compare(op: str, a: Expr, b: Expr) -> Cond:
+    """``a op b``; equality with a minimum of a constant is spelled out, so that provers need no case split."""
+    if op in ("==", "!="):
+        for x, y in ((a, b), (b, a)):
+            split = _equals_minimum(x, y)
+            if split is not None:
+                return split if op == "==" else ~split
+    return compare(op, a, b)
+
+
+def _equals_minimum(e: Expr, c: Expr) -> Cond | None:
+    """``min(x, k) == c`` for constants c <= k: ``x == c``, or ``x >= c`` when c is k."""
+    if c.value is None or len(e.terms) != 1:
+        return None
+    ((mono, coef),) = e.terms.items()
+    if coef != 1 or len(mono) != 1 or isinstance(mono[0], str) or mono[0].kind != "min":
+        return None
+    args = mono[0].args
+    top = args[-1].value
+    if top is None or len(args) != 2 or c.value > top:
+        return None
+    return compare(">=" if c.value == top else "==", args[0], c)
+
+
+def int_extreme(name: str, a: Expr, b: Expr) -> Expr:
+    if name == "max":
+        return maximum(a, b)
+    for x, y in ((a, b), (b, a)):
+        if _rounds_up(x, y):
+            return y
+    return minimum(a, b)
+
+
+def _rounds_up(e: Expr, x: Expr) -> bool:
+    """Whether ``e`` is ``x`` rounded up to a multiple: ``((x + c - 1) / c) * c``."""
+    if len(e.terms) != 1:
+        return False
+    ((mono, c),) = e.terms.items()
+    op = mono[0] if len(mono) == 1 else None
+    return isinstance(op, Op) and op.kind in ("tdiv", "floordiv") and op.args == (x + c - 1, const(c))
+
+
+def absolute(e: Expr) -> Expr:
+    return const(abs(e.value)) if e.value is not None else maximum(e, -e)
+
+
+def bool_binary(op: str, a: Cond, b: Cond) -> Cond | None:
+    """Logic on truth values; None when the operator is arithmetic."""
+    if op in ("&", "&&", "*"):
+        return a & b
+    if op in ("|", "||"):
+        return a | b
+    if op in ("^", "!="):
+        return (a & ~b) | (~a & b)
+    if op == "==":
+        return (a & b) | (~a & ~b)
+    return None
+
+
+def lane() -> Expr:
+    return sym(LANE)

@@ -1,0 +1,388 @@
+"""Arithmetic, comparison, selection and conversion of abstract Triton values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from ...model.dtypes import ITEMSIZE
+from ...model.record import replace
+from ...symbolic import (
+    FALSE,
+    TRUE,
+    ZERO,
+    Cond,
+    Expr,
+    compare,
+    const,
+    floordiv,
+    maximum,
+    minimum,
+    mod,
+    tdiv,
+    tmod,
+    where,
+)  # fmt: skip
+from . import floats
+from .floats import FloatFn
+from .state import State
+from .values import (
+    Bool,
+    DType,
+    Num,
+    Ptr,
+    Real,
+    Static,
+    Unsupported,
+    Value,
+    as_int,
+    axis_substitution,
+    broadcast,
+    deps_of,
+    join_feeds,
+    move_axes,
+    restrict,
+)  # fmt: skip
+
+#: Expressions with more terms than this stand for nothing a proof could use: they become data.
+MAX_TERMS = 200
+
+_INT_RANGE = {
+    "uint8": (0, 255), "int8": (-128, 127), "bool": (0, 1), "int16": (-(2**15), 2**15 - 1),
+    "uint16": (0, 2**16 - 1), "int32": (-(2**31), 2**31 - 1), "uint32": (0, 2**32 - 1),
+    "int64": (-(2**63), 2**63 - 1), "uint64": (0, 2**64 - 1),
+}  # fmt: skip
+
+_FLOAT_OPS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
+
+
+def is_int_dtype(name: str | None) -> bool:
+    return name in _INT_RANGE
+
+
+def dtype_range(name: str | None) -> tuple[int | None, int | None]:
+    """The values an integer type can hold."""
+    return _INT_RANGE.get(name or "", (None, None))
+
+
+def unknown(*values: Value, dtype: str | None = None, fn: FloatFn | None = None) -> Real:
+    """A value computed from ``values`` in a way that is not followed."""
+    return Real(
+        shape=broadcast(v.shape for v in values), deps=deps_of(values), feeds=join_feeds(values),
+        dtype=dtype, fn=fn,
+    )  # fmt: skip
+
+
+def _num(state: State, node: ast.AST, expr: Expr, bits: int, *values: Value) -> Num:
+    like = unknown(*values)
+    if len(expr.terms) > MAX_TERMS:
+        return state.data(node, "value", like)
+    return Num(expr=expr, bits=bits, shape=like.shape, deps=like.deps, feeds=like.feeds)
+
+
+def _bool(state: State, cond: Cond, *values: Value) -> Bool:
+    like = unknown(*values)
+    if not state.on_data(cond.symbols):
+        cond = state.decide(cond, like.shape)
+    return Bool(cond=cond, shape=like.shape, deps=like.deps, feeds=like.feeds)
+
+
+# -- views of a value ---------------------------------------------------------------------------
+
+
+def as_num(state: State, v: Value, node: ast.AST, label: str = "value") -> Num:
+    """``v`` as an integer; one that is not followed becomes a data symbol."""
+    if isinstance(v, Num):
+        return v
+    if isinstance(v, Bool):
+        return as_int(v)
+    if isinstance(v, Real):
+        if v.fn is None:
+            return state.data(node, label, v, *dtype_range(v.dtype))
+        lo, hi = (None, None) if v.fn.arg is None else state.ranges(v.shape).interval(v.fn.arg)
+        whole = floats.truncated(v.fn, lo, hi)
+        if isinstance(whole, Expr):
+            return Num(expr=whole, shape=v.shape, deps=v.deps, feeds=v.feeds)
+        return state.data(node, label, v, *whole)
+    raise Unsupported(f"no integer: {ast.unparse(node)}")
+
+
+def as_bool(state: State, v: Value, node: ast.AST) -> Bool:
+    """``v`` as a condition; one that is not followed becomes an opaque condition."""
+    if isinstance(v, Bool):
+        return v
+    if isinstance(v, Num):
+        return _bool(state, Cond.of("ne", v.expr), v)
+    if isinstance(v, Static):
+        return Bool(cond=TRUE if v.obj else FALSE)
+    if isinstance(v, Real):
+        if v.fn is not None and v.fn.value is not None:
+            return _bool(state, TRUE if v.fn.value else FALSE, v)
+        return _bool(state, state.opaque(node), v)
+    return Bool(cond=TRUE)
+
+
+def as_float(v: Value) -> FloatFn | None:
+    """``v`` as a function of one integer, or None."""
+    if isinstance(v, Real):
+        return v.fn
+    if isinstance(v, Num):
+        return floats.constant(v.expr.value) if v.expr.value is not None else FloatFn(v.expr)
+    return None
+
+
+def _whole(v: Value) -> Value:
+    """A floating constant that is an integer, as that integer: ``0.0`` beside integers."""
+    if isinstance(v, Real) and v.fn is not None and v.fn.value is not None and v.fn.value.is_integer():
+        return Num(expr=const(int(v.fn.value)), shape=v.shape, deps=v.deps, feeds=v.feeds)
+    return v
+
+
+# -- operators ----------------------------------------------------------------------------------
+
+
+def binary(state: State, op: ast.operator, a: Value, b: Value, node: ast.AST) -> Value:
+    """``a op b`` element by element."""
+    if isinstance(a, Ptr) or isinstance(b, Ptr):
+        return _pointer(state, op, a, b, node)
+    if isinstance(op, (ast.BitAnd, ast.BitOr, ast.BitXor)) and (isinstance(a, Bool) or isinstance(b, Bool)):
+        return _logic(state, op, as_bool(state, a, node), as_bool(state, b, node))
+    if isinstance(a, Bool):
+        a = as_int(a)
+    if isinstance(b, Bool):
+        b = as_int(b)
+    if isinstance(a, Num) and isinstance(b, Num) and not isinstance(op, ast.Div):
+        return _integer(state, op, a, b, node)
+    name = _FLOAT_OPS.get(type(op))
+    fa, fb = as_float(a), as_float(b)
+    fn = floats.binary(name, fa, fb) if name and fa is not None and fb is not None else None
+    dtype = next((v.dtype for v in (a, b) if isinstance(v, Real) and v.dtype), None)
+    return unknown(a, b, dtype=dtype, fn=fn)
+
+
+def _pointer(state: State, op: ast.operator, a: Value, b: Value, node: ast.AST) -> Value:
+    if isinstance(a, Ptr) and isinstance(b, Ptr):
+        return unknown(a, b)
+    ptr, other = (a, b) if isinstance(a, Ptr) else (b, a)
+    assert isinstance(ptr, Ptr)
+    if not isinstance(op, (ast.Add, ast.Sub)):
+        raise Unsupported(f"pointer arithmetic {ast.unparse(node)}")
+    n = as_num(state, other, node, "offset")
+    both = unknown(ptr, n)
+    offset = ptr.offset + n.expr if isinstance(op, ast.Add) else ptr.offset - n.expr
+    first = ptr.offset == ZERO and ptr.base == ZERO  # a second offset is added to a 64-bit address
+    bits = n.bits if first else 64
+    return replace(ptr, offset=offset, bits=bits, shape=both.shape, deps=both.deps, feeds=both.feeds)
+
+
+def _logic(state: State, op: ast.operator, a: Bool, b: Bool) -> Bool:
+    if isinstance(op, ast.BitAnd):
+        return _bool(state, a.cond & b.cond, a, b)
+    if isinstance(op, ast.BitOr):
+        return _bool(state, a.cond | b.cond, a, b)
+    return _bool(state, (a.cond & ~b.cond) | (~a.cond & b.cond), a, b)
+
+
+def _integer(state: State, op: ast.operator, a: Num, b: Num, node: ast.AST) -> Value:
+    bits = max(a.bits, b.bits)
+    x, y = a.expr, b.expr
+    if isinstance(op, ast.Add):
+        return _num(state, node, x + y, bits, a, b)
+    if isinstance(op, ast.Sub):
+        return _num(state, node, x - y, bits, a, b)
+    if isinstance(op, ast.Mult):
+        if len(x.terms) * len(y.terms) > MAX_TERMS:
+            return state.data(node, "product", unknown(a, b))
+        return _num(state, node, x * y, bits, a, b)
+    if isinstance(op, (ast.FloorDiv, ast.Mod)):
+        return _num(state, node, divide(state, isinstance(op, ast.Mod), a, b), bits, a, b)
+    k = y.value
+    if isinstance(op, ast.LShift) and k is not None and 0 <= k < 63:
+        return _num(state, node, x * (1 << k), bits, a, b)
+    if isinstance(op, ast.RShift) and k is not None and 0 <= k < 63:
+        return _num(state, node, floordiv(x, 1 << k), bits, a, b)
+    if isinstance(op, ast.BitAnd) and k is not None and k >= 0 and (k + 1) & k == 0:
+        return _num(state, node, mod(x, k + 1), bits, a, b)
+    if isinstance(op, ast.Pow) and x.value is not None and k is not None and 0 <= k < 64:
+        return _num(state, node, const(x.value**k), bits, a, b)
+    return state.data(node, "bits", unknown(a, b))
+
+
+def divide(state: State, remainder: bool, a: Num, b: Num) -> Expr:
+    """``a // b`` or ``a % b`` as the kernel computes it: rounding towards zero.
+
+    Where both sides can't be negative that is floor division, which simplifies further.
+    """
+    ranges = state.ranges(broadcast((a.shape, b.shape)))
+    low = ranges.interval(b.expr)[0]
+    if ranges.nonneg(a.expr) is True and low is not None and low >= 0:
+        return mod(a.expr, b.expr) if remainder else floordiv(a.expr, b.expr)
+    return tmod(a.expr, b.expr) if remainder else tdiv(a.expr, b.expr)
+
+
+_COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+}  # fmt: skip
+
+
+def comparison(state: State, op: ast.cmpop, a: Value, b: Value, node: ast.AST) -> Value:
+    """``a op b``; ``is`` compares compile-time objects."""
+    sign = _COMPARE.get(type(op))
+    if sign is None or (isinstance(a, Static) and isinstance(b, Static)):
+        return _identity(state, op, a, b, node)
+    if isinstance(a, Bool) and isinstance(b, Bool) and sign in ("==", "!="):
+        differ = _logic(state, ast.BitXor(), a, b)
+        return differ if sign == "!=" else replace(differ, cond=~differ.cond)
+    a, b = (as_int(v) if isinstance(v, Bool) else v for v in (a, b))
+    if isinstance(a, Num) or isinstance(b, Num):
+        a, b = _whole(a), _whole(b)
+    if isinstance(a, Num) and isinstance(b, Num):
+        return _bool(state, compare(sign, a.expr, b.expr), a, b)
+    fa, fb = as_float(a), as_float(b)
+    known = floats.compare(sign, fa, fb) if fa is not None and fb is not None else None
+    if known is not None:
+        return _bool(state, TRUE if known else FALSE, a, b)
+    return _bool(state, state.opaque(node), a, b)
+
+
+def _identity(state: State, op: ast.cmpop, a: Value, b: Value, node: ast.AST) -> Value:
+    if isinstance(a, Static) != isinstance(b, Static):
+        other = b if isinstance(a, Static) else a
+        types = [v for v in (a, b) if isinstance(v, Static) and isinstance(v.obj, DType)]
+        same = None if types and isinstance(other, Real) else False
+    else:
+        same = isinstance(a, Static) and isinstance(b, Static) and a.obj == b.obj
+    if same is None or not isinstance(op, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
+        return _bool(state, state.opaque(node), a, b)
+    return Bool(cond=TRUE if same == isinstance(op, (ast.Is, ast.Eq)) else FALSE)
+
+
+def negate(state: State, v: Value, node: ast.AST) -> Value:
+    v = as_int(v) if isinstance(v, Bool) else v
+    if isinstance(v, Num):
+        return replace(v, expr=-v.expr)
+    fn = v.fn if isinstance(v, Real) else None
+    return unknown(v, dtype=getattr(v, "dtype", None), fn=floats.unary("neg", fn) if fn else None)
+
+
+def extreme(state: State, largest: bool, a: Value, b: Value, node: ast.AST) -> Value:
+    """The smaller or larger of two values."""
+    if isinstance(a, Num) and isinstance(b, Num):
+        pick: Callable[..., Expr] = maximum if largest else minimum
+        return _num(state, node, pick(a.expr, b.expr), max(a.bits, b.bits), a, b)
+    fa, fb = as_float(a), as_float(b)
+    fn = floats.binary("max" if largest else "min", fa, fb) if fa is not None and fb is not None else None
+    return unknown(a, b, fn=fn, dtype=next((v.dtype for v in (a, b) if isinstance(v, Real)), None))
+
+
+def select(state: State, c: Bool, a: Value, b: Value, node: ast.AST) -> Value:
+    """``c ? a : b`` element by element; loads behind the branch that is not taken do not matter there."""
+    cond = state.decide(c.cond, broadcast((c.shape, a.shape, b.shape)))
+    a = replace(a, feeds=restrict(a.feeds, cond))
+    b = replace(b, feeds=restrict(b.feeds, ~cond))
+    if cond.kind == "const":
+        taken = a if cond.truth else b
+        return replace(taken, shape=broadcast((c.shape, a.shape, b.shape)))
+    if isinstance(a, Num) != isinstance(b, Num):
+        a, b = (_whole(as_int(v) if isinstance(v, Bool) else v) for v in (a, b))
+    if isinstance(a, Num) and isinstance(b, Num):
+        if cond.has_opaque() and a.expr != b.expr:
+            return _either(state, c, a, b, node)
+        return _num(state, node, _choice(cond, a.expr, b.expr), max(a.bits, b.bits), c, a, b)
+    if isinstance(a, Bool) and isinstance(b, Bool):
+        return _bool(state, (cond & a.cond) | (~cond & b.cond), c, a, b)
+    if isinstance(a, Ptr) and isinstance(b, Ptr) and (a.param, a.size) == (b.param, b.size):
+        both = unknown(c, a, b)
+        return replace(
+            a, offset=where(cond, a.offset, b.offset), base=where(cond, a.base, b.base),
+            bits=max(a.bits, b.bits), shape=both.shape, deps=both.deps, feeds=both.feeds,
+        )  # fmt: skip
+    if isinstance(a, Ptr) or isinstance(b, Ptr):
+        raise Unsupported(f"one of two pointers: {ast.unparse(node)}")
+    return unknown(c, a, b, dtype=next((v.dtype for v in (a, b) if isinstance(v, Real)), None))
+
+
+def _either(state: State, c: Bool, a: Num, b: Num, node: ast.AST) -> Num:
+    """One of two integers, by a condition on data that is not followed."""
+    both = unknown(c, a, b)
+    ranges = state.ranges(both.shape)
+    (al, ah), (bl, bh) = ranges.interval(a.expr), ranges.interval(b.expr)
+    lo = None if al is None or bl is None else min(al, bl)
+    hi = None if ah is None or bh is None else max(ah, bh)
+    return replace(state.data(node, "choice", both, lo, hi), bits=max(a.bits, b.bits))
+
+
+def _choice(cond: Cond, a: Expr, b: Expr) -> Expr:
+    """``cond ? a : b``; a selection of the smaller or larger one is a minimum or maximum."""
+    if cond.kind == "ge" and cond.expr is not None:
+        if cond.expr in (b - a, b - a - 1):
+            return minimum(a, b)
+        if cond.expr in (a - b, a - b - 1):
+            return maximum(a, b)
+    return where(cond, a, b)
+
+
+def cast(state: State, v: Value, to: DType, node: ast.AST, label: str, bitcast: bool = False) -> Value:
+    """``v.to(type)``."""
+    if to.pointer:
+        if not isinstance(v, Ptr):
+            raise Unsupported(f"conversion to a pointer: {ast.unparse(node)}")
+        return replace(v, base=v.base + v.offset * v.size, offset=ZERO, size=ITEMSIZE.get(to.name, 1))
+    if to.name == "bool":
+        return as_bool(state, v, node)
+    if not is_int_dtype(to.name):
+        fn = as_float(as_int(v) if isinstance(v, Bool) else v)
+        if fn is not None and to.name not in ("float32", "float64"):
+            fn = None  # lower precision rounds the value
+        return unknown(v, dtype=to.name, fn=replace(fn, double=to.name == "float64") if fn else None)
+    if bitcast and not isinstance(v, Num):
+        return state.data(node, label, v, *dtype_range(to.name))
+    n = as_num(state, v, node, label)
+    bits = 64 if to.name in ("int64", "uint64") else 32
+    lo, hi = dtype_range(to.name)
+    if to.name in ("int32", "int64", "uint64"):  # sizes and indices are taken to fit
+        return replace(n, bits=bits)
+    a, b = state.ranges(n.shape).interval(n.expr)
+    if a is not None and b is not None and lo is not None and hi is not None and lo <= a and b <= hi:
+        return replace(n, bits=bits)
+    return state.data(node, label, n, lo, hi)
+
+
+# -- block axes ---------------------------------------------------------------------------------
+
+
+def move(
+    state: State, v: Value, mapping: dict[str, str | None], shape: tuple[Expr, ...], node: ast.AST
+) -> Value:
+    """``v`` with its block axes renamed (None: the axis is dropped) and a new shape."""
+    if all(a == b for a, b in mapping.items()):
+        return replace(v, shape=shape)
+    deps = move_axes(v.deps, mapping)
+    feeds = {k: (c, False) for k, (c, _) in v.feeds.items()}
+    names = axis_substitution(mapping)
+    if isinstance(v, (Num, Bool, Ptr)):
+        symbols = v.offset.symbols | v.base.symbols if isinstance(v, Ptr) else (
+            v.expr.symbols if isinstance(v, Num) else v.cond.symbols
+        )  # fmt: skip
+        for s in symbols:  # data that varies along a moved axis is other data for a fixed lane
+            info = state.vars.get(s)
+            if info is not None and any(mapping.get(a, a) != a for a in info.axes):
+                names[s] = state.fresh(node, s, replace(info, axes=move_axes(info.axes, mapping)))
+    if isinstance(v, Num):
+        return replace(v, expr=v.expr.substitute(names), shape=shape, deps=deps, feeds=feeds)
+    if isinstance(v, Bool):
+        return replace(v, cond=v.cond.substitute(names), shape=shape, deps=deps, feeds=feeds)
+    if isinstance(v, Ptr):
+        return replace(
+            v,
+            offset=v.offset.substitute(names),
+            base=v.base.substitute(names),
+            shape=shape,
+            deps=deps,
+            feeds=feeds,
+        )
+    fn = v.fn if isinstance(v, Real) else None
+    if fn is not None and fn.arg is not None:
+        varies = any(s in state.vars and state.vars[s].axes for s in fn.arg.symbols)
+        fn = None if varies else replace(fn, arg=fn.arg.substitute(names))
+    return Real(shape=shape, deps=deps, feeds=feeds, fn=fn, dtype=getattr(v, "dtype", None))

@@ -1,0 +1,252 @@
+"""What the text says about a Triton kernel besides its body: argument types, constants, block sizes, grid.
+
+Block sizes are read off the grid arithmetic of the launcher.  A block size that is not in the text (the
+reduction block of a loop, kernels that are tuned when first run) is replaced by the largest one that the size
+hints allow: block sizes are powers of two, so the range any smaller one covers is contained in that one's.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterable, Mapping
+
+from ...model.dtypes import TRITON
+from ...model.kernel import Param
+from ...model.record import record
+from ...symbolic import Expr, sym
+from .host import host_expression
+from .source import LauncherText, PythonText, decorator_metadata
+from .values import Unsupported
+
+#: The largest block sizes that tuning may choose, by size-hint prefix.
+_MAX_BLOCK = {"x": 4096, "y": 1024, "z": 1024, "r": 65536, "r0_": 65536, "r1_": 32768}
+_ALIGNMENT = 16
+#: A block size that is only known after tuning, as the grid arithmetic of such launchers names it.
+_TUNED = re.compile(r"\b\w+_result\.(x|y|z|r0)blocks\[\d+\]")
+
+
+@record(frozen=True)
+class KernelText:
+    """One Triton kernel with its metadata, before its body is read."""
+
+    fn: ast.FunctionDef
+    functions: Mapping[str, ast.FunctionDef]
+    module_constants: Mapping[str, ast.expr]
+    python: PythonText
+    lines: tuple[str, ...]
+    params: tuple[Param, ...]
+    #: Values of compile-time arguments: an integer, float, bool, string or None.
+    constants: Mapping[str, object]
+    #: Compile-time arguments nothing is known about, and why.
+    unknown: Mapping[str, str]
+    alignments: tuple[tuple[str, int], ...]
+    assumption: str
+    grid: tuple[Expr, Expr, Expr] | None
+    name: str
+
+
+def read_kernel(launcher: LauncherText, python: PythonText) -> KernelText:
+    """Parse the Python source of a launcher. Raises Unsupported when it holds no kernel."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # of the user's text, and of no use to them here
+            module = ast.parse(python.source)
+    except (SyntaxError, ValueError) as e:
+        raise Unsupported(f"the Triton source does not parse: {e}") from e
+    functions = {n.name: n for n in module.body if isinstance(n, ast.FunctionDef)}
+    fn = _kernel_function(functions.values(), launcher.name)
+    meta = decorator_metadata(fn) or {}
+    names = [a.arg for a in [*fn.args.posonlyargs, *fn.args.args, *fn.args.kwonlyargs]]
+    triton_meta = _mapping(meta.get("triton_meta"))
+    inductor_meta = _mapping(meta.get("inductor_meta"))
+    signature = _by_name(_mapping(triton_meta.get("signature")), names)
+    constants = _by_name(_mapping(triton_meta.get("constants")), names)
+    constants |= {str(k): _unquote(v) for k, v in _mapping(inductor_meta.get("config_args")).items()}
+    constants |= _common_config(meta.get("configs"))
+    constants |= _common_config(_matching_configs(inductor_meta.get("precomputed_grids"), launcher))
+    compile_time = [
+        n for n in names if n not in constants and (signature.get(n) == "constexpr" or _is_constexpr(fn, n))
+    ]
+    blocks, notes, unknown = _block_sizes(launcher, compile_time, meta, inductor_meta)
+    known = {**constants, **blocks}
+    shown = str(inductor_meta.get("kernel_name") or launcher.name.removeprefix("call_"))
+    return KernelText(
+        fn, functions, _module_constants(module), python, tuple(python.source.split("\n")),
+        tuple(_param(n, signature.get(n)) for n in names if n not in compile_time and signature.get(n) != "constexpr"),
+        known, unknown, _alignments(triton_meta, list(signature), names),
+        "; ".join(notes), _grid(launcher, known), shown if fn.name == "triton_" else fn.name,
+    )  # fmt: skip
+
+
+def _kernel_function(functions: Iterable[ast.FunctionDef], launcher: str) -> ast.FunctionDef:
+    found = list(functions)
+    for fn in found:
+        if decorator_metadata(fn) is not None:
+            return fn
+    for fn in found:
+        if launcher.endswith(fn.name):
+            return fn
+    raise Unsupported("the Triton source holds no kernel function")
+
+
+def _mapping(x: object) -> dict[object, object]:
+    return x if isinstance(x, dict) else {}
+
+
+def _by_name(table: Mapping[object, object], names: list[str]) -> dict[str, object]:
+    """Older versions key by argument position (or a tuple of it), newer ones by name."""
+    out: dict[str, object] = {}
+    for k, v in table.items():
+        k = k[0] if isinstance(k, tuple) and len(k) == 1 else k
+        if isinstance(k, int) and k < len(names):
+            out[names[k]] = v
+        elif isinstance(k, str):
+            out[k] = v
+    return out
+
+
+def _unquote(v: object) -> object:
+    return v[1:-1] if isinstance(v, str) and len(v) > 1 and v[0] == v[-1] == "'" else v
+
+
+def _common_config(configs: object) -> dict[str, object]:
+    """Arguments that every configuration of a tuned kernel sets to the same value."""
+    if not isinstance(configs, tuple) or not all(isinstance(c, dict) for c in configs) or not configs:
+        return {}
+    flat = [{**_mapping(c), **_mapping(_mapping(c).get("kwargs"))} for c in configs]
+    return {str(k): v for k, v in flat[0].items() if all(c.get(k) == v for c in flat[1:])}
+
+
+def _matching_configs(grids: object, launcher: LauncherText) -> object:
+    """Configurations of a tuned kernel whose grid is the one the launcher computes."""
+    host = dict(launcher.host)
+    stated = tuple(host.get(f"grid_{k}") for k in range(3))
+    entries = [_mapping(e) for e in grids] if isinstance(grids, tuple) else []
+    return tuple(e.get("config") for e in entries if e.get("cpp") == stated)
+
+
+def _is_constexpr(fn: ast.FunctionDef, name: str) -> bool:
+    args = [*fn.args.posonlyargs, *fn.args.args, *fn.args.kwonlyargs]
+    note = next((a.annotation for a in args if a.arg == name), None)
+    return note is not None and "constexpr" in ast.unparse(note)
+
+
+def _module_constants(module: ast.Module) -> dict[str, ast.expr]:
+    out: dict[str, ast.expr] = {}
+    for n in module.body:
+        if isinstance(n, ast.Assign) and len(n.targets) == 1 and isinstance(n.targets[0], ast.Name):
+            out[n.targets[0].id] = n.value
+        elif isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name) and n.value is not None:
+            out[n.target.id] = n.value
+    return out
+
+
+def _param(name: str, kind: object) -> Param:
+    text = kind if isinstance(kind, str) else ""
+    if text.startswith("*"):
+        return Param(name, True, TRITON.get(text[1:].removeprefix("k")))
+    if text.startswith(("tensordesc", "nvTmaDesc")):
+        return Param(name, True, None)
+    return Param(name, False, TRITON.get(text))
+
+
+def _alignments(
+    meta: Mapping[object, object], order: list[str], names: list[str]
+) -> tuple[tuple[str, int], ...]:
+    """Arguments the kernel was specialised for as divisible by 16, by position in the signature."""
+    order = order if len(order) >= len(names) else names
+    out: list[tuple[str, int]] = []
+    for config in meta.get("configs") or ():  # type: ignore[attr-defined]
+        for key, attrs in _mapping(config).items():
+            i = key[0] if isinstance(key, tuple) and key else key
+            if isinstance(i, int) and i < len(order) and attrs and "tt.divisibility" in str(attrs):
+                out.append((order[i], _ALIGNMENT))
+    return tuple(out)
+
+
+# -- block sizes and grid -----------------------------------------------------------------------
+
+
+def _block_sizes(
+    launcher: LauncherText,
+    names: list[str],
+    meta: Mapping[str, object],
+    inductor_meta: Mapping[object, object],
+) -> tuple[dict[str, object], list[str], dict[str, str]]:
+    """(values, assumptions, unknown names with the reason) of compile-time arguments."""
+    hints = _size_hints(meta.get("size_hints"), launcher.params)
+    grid_type = str(inductor_meta.get("grid_type", ""))
+    values: dict[str, object] = {}
+    notes: list[str] = []
+    unknown: dict[str, str] = {}
+    for name in names:
+        prefix = name.removesuffix("BLOCK").lower()
+        stated = _stated_block(launcher, name, prefix, grid_type)
+        hint = hints.get(prefix, hints.get("r0_") if prefix == "r" else None)
+        if stated is not None:
+            values[name] = stated
+        elif name.endswith("BLOCK") and hint is not None:
+            values[name] = min(hint, _MAX_BLOCK.get(prefix, hint))
+            notes.append(f"{name} is not in the text: all powers of two up to {values[name]} are covered")
+        else:
+            unknown[name] = f"{name} is chosen by tuning and not in the text"
+    return values, notes, unknown
+
+
+def _size_hints(hints: object, params: tuple[str, ...]) -> dict[str, int]:
+    """Powers of two by prefix (``x``, ``r0_``); older versions give a list in the order of the numels."""
+    if isinstance(hints, dict):
+        return {str(k): v for k, v in hints.items() if isinstance(v, int)}
+    if isinstance(hints, tuple):
+        order = [p.removesuffix("numel") for p in params if re.fullmatch(r"[xyz]numel|r\d?_?numel", p)]
+        return {p: v for p, v in zip(order, hints, strict=False) if isinstance(v, int)}
+    return {}
+
+
+def _stated_block(launcher: LauncherText, name: str, prefix: str, grid_type: str) -> int | None:
+    """The block size in ``(xnumel + (512 - 1)) / (512)``; 1 where the grid is the numel itself."""
+    values = dict(launcher.host)
+    if name == "RSPLIT" and grid_type.startswith("Cooperative"):
+        return int(values["grid_0"]) if values.get("grid_0", "").isdigit() else None
+    mixed = grid_type.startswith("MixOrder")
+    if mixed != (name == "RSPLIT_SIZE") or not (mixed or name.endswith("BLOCK")):
+        return None
+    numel = rf"{'x' if mixed else prefix}numel(?:_\d+)?"
+    for host_name, text in launcher.host:
+        m = re.search(rf"\b{numel} \+ \((\d+) - 1\)\) / \((\d+)\)", text)
+        if m is not None and m.group(1) == m.group(2):
+            return int(m.group(1))
+        if re.fullmatch(r"grid_\d|y_grid_raw_", host_name) and re.fullmatch(numel, text):
+            return 1
+    return None
+
+
+def _grid(launcher: LauncherText, constants: Mapping[str, object]) -> tuple[Expr, Expr, Expr] | None:
+    if launcher.grid is None:
+        return None
+
+    def tuned(m: re.Match[str]) -> str:
+        name = "R0_BLOCK" if m.group(1) == "r0" else f"{m.group(1).upper()}BLOCK"
+        value = constants.get(name)
+        return str(value) if isinstance(value, int) else m.group(0)
+
+    names: dict[str, Expr] = {p: sym(p) for p in launcher.params}
+    try:
+        for name, text in launcher.host:
+            try:
+                names[name] = host_expression(_TUNED.sub(tuned, text), names)
+            except Unsupported:
+                names.pop(name, None)
+        g0, g1, g2 = (_grid_value(a, names) for a in launcher.grid)
+    except Unsupported:
+        return None
+    return g0, g1, g2
+
+
+def _grid_value(text: str, names: Mapping[str, Expr]) -> Expr:
+    value = host_expression(text, names)
+    if not value.symbols <= names.keys():
+        raise Unsupported(f"grid {text!r}")
+    return value

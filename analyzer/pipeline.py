@@ -1,0 +1,296 @@
+"""From paths to reports: sources, readers, replay, verdicts, and the rules that are handed in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TextIO
+
+from .memory.trace import LaunchFact, ViewFact
+from .model.findings import Counts, FileReport, Finding, Report
+from .model.record import record, replace
+from .sources import Failure, WrapperSource, load
+from .symbolic.assumptions import Interval
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from .analysis import Analysis
+    from .bounds.model import Decision
+    from .model.program import Program
+    from .reporting.cache import Results
+    from .runtimes import Profile
+
+#: Runs the rules over an analysis; handed in, as this package knows no rules.
+Rules = Callable[["Analysis"], list[Finding]]
+
+
+@record(frozen=True)
+class Task:
+    """One wrapper to check, once under each runtime; everything needed travels to another process."""
+
+    source: WrapperSource | Failure
+    runtimes: tuple[str, ...]
+    sizes: Mapping[str, Interval]
+
+
+def read(source: WrapperSource, processes: int = 1) -> Program:
+    """The program of a wrapper, large kernel files read by several processes. Raises NotAWrapper with one line."""
+    from .wrapper.reader import read_program
+
+    kernels = [(k.path, k.text) for k in source.kernels]
+    return read_program(
+        source.wrapper.text, source.wrapper.path, kernels, source.wrapper.first_line, processes
+    )
+
+
+def analyse(source: WrapperSource, runtime: str, sizes: Mapping[str, Interval]) -> Analysis:
+    """One wrapper under one runtime. Raises NotAWrapper, LookupError (runtime), KeyError (size)."""
+    from .analysis import analyze
+    from .runtimes import resolve
+
+    program = read(source)
+    return analyze(program, resolve(runtime, program.device), _known(sizes, program))
+
+
+def _known(sizes: Mapping[str, Interval], program: Program) -> dict[str, Interval]:
+    """Those of the sizes that the program has."""
+    known = {s.name for s in program.symbols}
+    return {name: interval for name, interval in sizes.items() if name in known}
+
+
+def check_source(task: Task, rules: Rules, processes: int = 1) -> list[FileReport]:
+    """The report of one wrapper under each runtime; whatever goes wrong is a one-line error. It is read once."""
+    from .runtimes import resolve_all
+    from .wrapper.reader import NotAWrapper
+
+    source = task.source
+    if isinstance(source, Failure):
+        return [FileReport(source.path, "failed", source.error)]
+    path = source.wrapper.path
+    try:
+        program = read(source, processes)
+    except NotAWrapper as e:
+        return [FileReport(path, "failed", str(e))]
+    except Exception as e:
+        return [_internal(path, e)]
+    decisions: dict[object, Decision] = {}
+    return [
+        _check(source, program, profile, task.sizes, rules, decisions)
+        for profile in resolve_all(task.runtimes, program.device)
+    ]
+
+
+def _remembered(task: Task, rules: Rules, results: Results, processes: int = 1) -> list[FileReport]:
+    """The report kept of an unchanged wrapper, or a new one, which is kept."""
+    if isinstance(task.source, Failure):
+        return check_source(task, rules)
+    found = results.get(task)
+    if found is None:
+        found = check_source(task, rules, processes)
+        results.put(task, found)
+    return found
+
+
+def _check(
+    source: WrapperSource,
+    program: Program,
+    profile: Profile,
+    sizes: Mapping[str, Interval],
+    rules: Rules,
+    decisions: dict[object, Decision],
+) -> FileReport:
+    from .analysis import analyze
+
+    try:
+        analysis = analyze(program, profile, _known(sizes, program), decisions)
+        return _report(source, analysis, rules(analysis))
+    except Exception as e:
+        return replace(_internal(source.wrapper.path, e), runtime=profile.name, runtime_date=profile.date)
+
+
+def _internal(path: str, e: Exception) -> FileReport:
+    if os.environ.get("AOTI_LINT_DEBUG"):
+        raise e
+    if "RecursionError" in f"{type(e).__name__} {e}":
+        return FileReport(path, "failed", "an expression is nested too deeply to be read")
+    text = " ".join(str(e).split())[:160]
+    return FileReport(path, "failed", f"internal error, please report it: {type(e).__name__}: {text}")
+
+
+def _report(source: WrapperSource, analysis: Analysis, findings: list[Finding]) -> FileReport:
+    program, profile = analysis.program, analysis.profile
+    return FileReport(
+        program.path, "analysed", None, program.device, program.torch, program.dialect, profile.name, profile.date,
+        counts(analysis), list(analysis.symbols), findings, list(analysis.unknowns), _lines(source, findings),
+    )  # fmt: skip
+
+
+def counts(analysis: Analysis) -> Counts:
+    """Verdict and event counts of an analysis."""
+    from .analysis import unmodelled_statements
+    from .memory.trace import CallFact
+
+    out = Counts(
+        storages=sum(len(b.storages) for b in analysis.bodies),
+        views=sum(1 for _ in analysis.facts(ViewFact)),
+        launches=sum(1 for _ in analysis.facts(LaunchFact)),
+        extern_calls=sum(1 for _ in analysis.facts(CallFact)),
+        unmodelled_statements=len(unmodelled_statements(analysis)),
+    )
+    for v in analysis.verdicts:
+        if v.decision.status == "proved":
+            out.proved += 1
+        elif v.decision.status == "fault":
+            out.fault += 1
+        else:
+            out.unknown += 1
+    return out
+
+
+def _lines(source: WrapperSource, findings: Sequence[Finding]) -> dict[tuple[str, int], str]:
+    """The source lines findings point at."""
+    wanted: dict[str, set[int]] = {}
+    for f in findings:
+        for loc in (f.loc, *(r.loc for r in f.related)):
+            wanted.setdefault(loc.path, set()).add(loc.line)
+    out: dict[tuple[str, int], str] = {}
+    for text in (source.wrapper, *source.kernels):
+        lines = wanted.get(text.path)
+        if not lines:
+            continue
+        rows = text.text.split("\n")
+        for n in lines:
+            if 0 <= n - text.first_line < len(rows):
+                out[text.path, n] = rows[n - text.first_line]
+    return out
+
+
+def tasks(
+    paths: Iterable[str],
+    runtimes: tuple[str, ...],
+    sizes: Mapping[str, Interval],
+    stdin: TextIO | None = None,
+) -> Iterator[Task]:
+    for path in paths:
+        for source in load(path, stdin):
+            yield Task(source, runtimes, sizes)
+
+
+def check_paths(
+    paths: Sequence[str],
+    rules: Rules,
+    *,
+    runtime: str | Iterable[str] = "auto",
+    sizes: Mapping[str, Interval] | None = None,
+    jobs: int | None = None,
+    shard: tuple[int, int] | None = None,
+    stdin: TextIO | None = None,
+    executor: Executor | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    results: Results | None = None,
+) -> Report:
+    """Check every wrapper at ``paths``. ``shard`` (I, N) keeps every N-th; ``progress(done, total)``.
+
+    ``results`` are kept from earlier runs; what has not changed is taken from there.
+
+    With several runtimes, or ``all``, the report has an entry for each wrapper under each of them.
+    Raises LookupError for an unknown runtime.
+    """
+    from .. import __version__
+
+    runtimes = (runtime,) if isinstance(runtime, str) else tuple(runtime)
+    todo = list(tasks(paths, runtimes, sizes or {}, stdin))
+    if shard is not None:
+        todo = todo[shard[0] - 1 :: shard[1]]
+    if results is None:
+        work = partial(check_source, rules=rules)
+    else:
+        work = partial(_remembered, rules=rules, results=results)
+    files: list[FileReport] = []
+    for done, reports in enumerate(_run(work, todo, jobs, executor), 1):
+        files += reports
+        if progress is not None:
+            progress(done, len(todo))
+    return Report(files, __version__)
+
+
+def _run(
+    work: Callable[..., list[FileReport]],
+    todo: Sequence[Task],
+    jobs: int | None,
+    executor: Executor | None,
+) -> Iterator[list[FileReport]]:
+    if executor is not None:
+        yield from executor.map(work, todo)
+        return
+    jobs = jobs or os.cpu_count() or 1
+    size = sum(t.source.size for t in todo if isinstance(t.source, WrapperSource))
+    if min(jobs, len(todo)) <= 1 or (len(todo) < 4 and size < 4_000_000):
+        yield from map(partial(work, processes=jobs), todo)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(min(jobs, len(todo))) as pool:
+        yield from pool.map(work, todo)
+
+
+# -- kernels and graphs -------------------------------------------------------------------------
+
+
+def analyses(
+    path: str, runtime: str = "auto", sizes: Mapping[str, Interval] | None = None
+) -> Iterator[Analysis | Failure]:
+    """The analysis of every wrapper at ``path``, or why there is none."""
+    from .wrapper.reader import NotAWrapper
+
+    for source in load(path):
+        if isinstance(source, Failure):
+            yield source
+            continue
+        try:
+            yield analyse(source, runtime, sizes or {})
+        except NotAWrapper as e:
+            yield Failure(source.wrapper.path, str(e))
+
+
+def kernel_rows(
+    path: str, runtime: str = "auto", sizes: Mapping[str, Interval] | None = None
+) -> tuple[list[dict[str, Any]], list[Failure]]:
+    """One row for each launch and pointer parameter, and what could not be read.
+
+    Ends are element indices relative to the pointer, over everything the launch can touch; None: unknown.
+    """
+    from .reporting.footprints import rows
+
+    found: list[dict[str, Any]] = []
+    failures: list[Failure] = []
+    for analysis in analyses(path, runtime, sizes):
+        if isinstance(analysis, Failure):
+            failures.append(analysis)
+        else:
+            found += rows(analysis)
+    return found, failures
+
+
+def graph_texts(
+    path: str, format: str, runtime: str = "auto", sizes: Mapping[str, Interval] | None = None
+) -> tuple[list[str], list[Failure]]:
+    """The alias graph of every wrapper at ``path`` as text, dot or json, and what could not be read."""
+    import json
+
+    from .reporting.alias_graph import alias_graph, to_dot, to_json, to_text
+
+    texts: list[str] = []
+    failures: list[Failure] = []
+    for analysis in analyses(path, runtime, sizes):
+        if isinstance(analysis, Failure):
+            failures.append(analysis)
+            continue
+        graph = alias_graph(analysis)
+        if format == "json":
+            texts.append(json.dumps(to_json(graph), indent=1) + "\n")
+        else:
+            texts.append(to_dot(graph) if format == "dot" else to_text(graph))
+    return texts, failures

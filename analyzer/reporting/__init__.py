@@ -1,0 +1,1 @@
+"""From findings to text: selection, suppression, fingerprints, formats, pages."""

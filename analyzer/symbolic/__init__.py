@@ -1,0 +1,20 @@
+"""Integer index expressions: polynomials over symbols and a few integer operations.
+
+An :class:`Expr` is kept in normal form (a sum of monomials with integer coefficients), so two
+expressions that are equal as polynomials are equal as Python objects.  What is not a polynomial
+(division, remainder, minimum, maximum, selection) is an :class:`Op` atom inside a monomial.
+
+Conditions are :class:`Cond` trees over ``expr >= 0``, ``expr == 0`` and ``expr != 0``.
+"""
+
+from .conditions import FALSE, TRUE, Cond, compare, opaque
+from .evaluation import evaluate, evaluate_cond
+from .fold import ceildiv, exact_div, floordiv, make, maximum, minimum, mod, tdiv, tmod, where
+from .terms import ONE, OPS, ZERO, Atom, Expr, Mono, Op, as_expr, const, product, sym, total
+from .text import render, render_atom, render_cond
+
+__all__ = [
+    "FALSE", "ONE", "OPS", "TRUE", "ZERO", "Atom", "Cond", "Expr", "Mono", "Op", "as_expr", "ceildiv", "compare",
+    "const", "evaluate", "evaluate_cond", "exact_div", "floordiv", "make", "maximum", "minimum", "mod", "opaque",
+    "product", "render", "render_atom", "render_cond", "sym", "tdiv", "tmod", "total", "where",
+]  # fmt: skip

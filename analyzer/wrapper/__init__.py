@@ -1,0 +1,1 @@
+"""The text of a wrapper to a program: events in order, with the kernels they launch."""

@@ -1,0 +1,1 @@
+"""The check inside other processes: exports, test suites."""
