@@ -26,48 +26,46 @@ _EMPTY = IndexRange(None, None, True, True)
 
 def index_range(index: Expr, vars: tuple[Var, ...], guard: Cond, ranges: Ranges) -> IndexRange:
     """The range of ``index`` over all iterations in which ``guard`` holds."""
-    key = ("index_range", index, vars, guard)
-    if key not in ranges.memo:
-        found = _range(solutions(index, vars, guard, ranges), guard, ranges)
-        if found.exact and not found.empty and any(v.extent is None for v in vars):
-            reason = _doubt(index, vars, guard, ranges)
-            hard = _range(solutions(index, vars, guard, ranges, False), guard, ranges)
-            if reason is None and (hard.min, hard.max, hard.exact) != (found.min, found.max, True):
-                reason = _loaded(index, vars, BY_TYPE)
-            found = replace(found, exact=reason is None, reason=reason)
-        ranges.memo[key] = found
-    out: IndexRange = ranges.memo[key]
-    return out
+    return ranges.remember(_index_range, index, vars, guard)
+
+
+def _index_range(index: Expr, vars: tuple[Var, ...], guard: Cond, ranges: Ranges) -> IndexRange:
+    found = _range(solutions(index, vars, guard, ranges), guard, ranges)
+    if not found.exact or found.empty or all(v.extent is not None for v in vars):
+        return found
+    reason = _doubt(index, vars, guard, ranges)
+    hard = _range(solutions(index, vars, guard, ranges, False), guard, ranges)
+    if reason is None and (hard.min, hard.max, hard.exact) != (found.min, found.max, True):
+        reason = _loaded(index, vars, BY_TYPE)
+    return replace(found, exact=reason is None, reason=reason)
 
 
 def decide(
     index: Expr, vars: tuple[Var, ...], guard: Cond, offset: Expr, capacity: Expr, ranges: Ranges
 ) -> Decision:
     """The verdict on ``0 <= offset + index < capacity`` for every iteration and every admitted size."""
-    key = ("decide", index, vars, guard, offset, capacity)
-    if key not in ranges.memo:
-        q = Question(index, vars, guard, tidy_size(offset, ranges), tidy_size(capacity, ranges))
-        ranges.memo[key] = _decide(q, ranges)
-    found: Decision = ranges.memo[key]
-    return found
+    q = Question(index, vars, guard, tidy_size(offset, ranges), tidy_size(capacity, ranges))
+    return ranges.remember(_decide, q)
 
 
 def solutions(
     index: Expr, vars: tuple[Var, ...], guard: Cond, ranges: Ranges, typed: bool = True
 ) -> tuple[Solved, ...]:
     """The pieces of the iteration space with both ends of the index over each."""
-    key = ("solutions", index, vars, guard, typed)
-    if key not in ranges.memo:
-        out = []
-        for p in pieces(index, vars, guard, ranges, typed):
-            s = corners(p)
-            if not (s.low.exact and s.high.exact):
-                s = refine(s, CHEAP)
-            if not s.empty:
-                out.append(s)
-        ranges.memo[key] = tuple(out)
-    found: tuple[Solved, ...] = ranges.memo[key]
-    return found
+    return ranges.remember(_solutions, index, vars, guard, typed)
+
+
+def _solutions(
+    index: Expr, vars: tuple[Var, ...], guard: Cond, typed: bool, ranges: Ranges
+) -> tuple[Solved, ...]:
+    out = []
+    for p in pieces(index, vars, guard, ranges, typed):
+        s = corners(p)
+        if not (s.low.exact and s.high.exact):
+            s = refine(s, CHEAP)
+        if not s.empty:
+            out.append(s)
+    return tuple(out)
 
 
 # -- ranges

@@ -31,11 +31,11 @@ def tidy_size(e: Expr, sizes: Ranges) -> Expr:
     """The same for an expression over sizes."""
     if all(isinstance(a, str) for a in e.atoms()):
         return e
-    key = ("tidy", e)
-    if key not in sizes.memo:
-        sizes.memo[key] = tidy(Piece(e, {}, (), (), sizes)).index
-    found: Expr = sizes.memo[key]
-    return found
+    return sizes.remember(_tidy_size, e)
+
+
+def _tidy_size(e: Expr, sizes: Ranges) -> Expr:
+    return tidy(Piece(e, {}, (), (), sizes)).index
 
 
 def _replaced(p: Piece, ops: list[Op]) -> Piece | None:
@@ -51,11 +51,11 @@ def _replaced(p: Piece, ops: list[Op]) -> Piece | None:
 
 def _of_sizes(op: Op, p: Piece) -> Expr | None:
     """The same for an operation on sizes alone, which is the same in every piece with these sizes."""
-    key = ("simpler", op)
-    if key not in p.sizes.memo:
-        p.sizes.memo[key] = _simpler(op, p)
-    found: Expr | None = p.sizes.memo[key]
-    return found
+    return p.sizes.remember(_simpler_size, op)
+
+
+def _simpler_size(op: Op, sizes: Ranges) -> Expr | None:
+    return _simpler(op, Piece(Expr({(op,): 1}), {}, (), (), sizes))
 
 
 def _simpler(op: Op, p: Piece) -> Expr | None:
@@ -68,33 +68,37 @@ def _division(op: Op, p: Piece) -> Expr | None:
     a, b = op.args
     if not p.box.keys().isdisjoint(b.symbols) or p.sizes.positive(b) is not True:
         return None
-    low, high = extreme(a, False, p.box, p.sizes).value, extreme(a, True, p.box, p.sizes).value
-    natural = low is not None and p.sizes.nonneg(low) is True
+    low, high = _ends(a, p)
     if op.kind in ("tdiv", "tmod"):
-        if not natural:
+        if low is None or p.sizes.nonneg(low) is not True:
             return None
         return make("floordiv" if op.kind == "tdiv" else "mod", (a, b))
     if low is not None and high is not None:
         q = one_quotient(low, high, b, p.sizes)
         if q is not None and q != floordiv(a, b):
             return q if op.kind == "floordiv" else a - q * b
-    for g in _common_factors(a, b, p):
-        whole = {m: c for m, c in a.terms.items() if exact_div(Expr({m: c}), g) is not None}
-        rest = Expr({m: c for m, c in a.terms.items() if m not in whole})
-        quotient, m = exact_div(Expr(whole), g), exact_div(b, g)
-        if not whole or quotient is None or m is None or p.sizes.positive(g) is not True:
-            continue
-        low, high = extreme(rest, False, p.box, p.sizes).value, extreme(rest, True, p.box, p.sizes).value
-        if (
-            low is None
-            or high is None
-            or p.sizes.nonneg(low) is not True
-            or p.sizes.positive(g - high) is not True
-        ):
-            continue
-        # (g*p + r) // (g*m) = p // m and (g*p + r) % (g*m) = g*(p % m) + r for 0 <= r < g
-        return floordiv(quotient, m) if op.kind == "floordiv" else mod(quotient, m) * g + rest
-    return None
+    reduced = (_by_factor(op, g, p) for g in _common_factors(a, b, p))
+    return next((r for r in reduced if r is not None), None)
+
+
+def _ends(e: Expr, p: Piece) -> tuple[Expr | None, Expr | None]:
+    return extreme(e, False, p.box, p.sizes).value, extreme(e, True, p.box, p.sizes).value
+
+
+def _by_factor(op: Op, g: Expr, p: Piece) -> Expr | None:
+    """``(g*p + r) // (g*m) = p // m`` and ``(g*p + r) % (g*m) = g*(p % m) + r``, where ``0 <= r < g``."""
+    a, b = op.args
+    whole = {m: c for m, c in a.terms.items() if exact_div(Expr({m: c}), g) is not None}
+    rest = Expr({m: c for m, c in a.terms.items() if m not in whole})
+    quotient, m = exact_div(Expr(whole), g), exact_div(b, g)
+    if not whole or quotient is None or m is None or p.sizes.positive(g) is not True:
+        return None
+    low, high = _ends(rest, p)
+    if low is None or high is None:
+        return None
+    if p.sizes.nonneg(low) is not True or p.sizes.positive(g - high) is not True:
+        return None
+    return floordiv(quotient, m) if op.kind == "floordiv" else mod(quotient, m) * g + rest
 
 
 def _common_factors(a: Expr, b: Expr, p: Piece) -> list[Expr]:

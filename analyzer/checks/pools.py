@@ -11,7 +11,7 @@ from ..model.kernel import Var
 from ..model.record import record
 from ..symbolic import TRUE, Expr, const, sym
 from ..symbolic.assumptions import Ranges
-from ..symbolic.text import plain
+from ..symbolic.terms import plain
 from .views import dims
 
 

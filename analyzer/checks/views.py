@@ -35,7 +35,7 @@ def dims(sizes: tuple[Expr, ...], strides: tuple[Expr, ...]) -> tuple[Expr, tupl
 
 def view_range(fact: ViewFact, ranges: Ranges) -> ViewRange | None:
     """What a view covers of the storage of its source; None when sizes or capacity are not known."""
-    from ..symbolic.text import plain
+    from ..symbolic.terms import plain
 
     view, storage = fact.tensor, fact.source.storage
     strides = view.meant_strides or view.strides

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..memory.storage import Storage, Tensor
 from ..memory.trace import AllocFact, CallFact, LaunchFact, MoveFact, OutputFact, ViewFact
-from ..symbolic.text import plain
+from ..symbolic.terms import plain
 
 if TYPE_CHECKING:
     import networkx as nx

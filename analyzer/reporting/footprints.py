@@ -11,7 +11,7 @@ from ..memory.storage import start_of
 from ..memory.trace import LaunchFact, Verdict
 from ..symbolic import Expr, const, evaluate, maximum, minimum
 from ..symbolic.assumptions import Ranges
-from ..symbolic.text import plain
+from ..symbolic.terms import plain
 
 if TYPE_CHECKING:
     from ..analysis import Analysis

@@ -7,11 +7,39 @@ expressions that are equal as polynomials are equal as Python objects.  What is 
 Conditions are :class:`Cond` trees over ``expr >= 0``, ``expr == 0`` and ``expr != 0``.
 """
 
-from .conditions import FALSE, TRUE, Cond, compare, opaque
 from .evaluation import evaluate, evaluate_cond
-from .fold import ceildiv, exact_div, floordiv, make, maximum, minimum, mod, tdiv, tmod, where
-from .terms import ONE, OPS, ZERO, Atom, Expr, Mono, Op, as_expr, const, product, sym, total
-from .text import render, render_atom, render_cond
+from .terms import (
+    FALSE,
+    ONE,
+    OPS,
+    TRUE,
+    ZERO,
+    Atom,
+    Cond,
+    Expr,
+    Mono,
+    Op,
+    as_expr,
+    ceildiv,
+    compare,
+    const,
+    exact_div,
+    floordiv,
+    make,
+    maximum,
+    minimum,
+    mod,
+    opaque,
+    product,
+    render,
+    render_atom,
+    render_cond,
+    sym,
+    tdiv,
+    tmod,
+    total,
+    where,
+)  # fmt: skip
 
 __all__ = [
     "FALSE", "ONE", "OPS", "TRUE", "ZERO", "Atom", "Cond", "Expr", "Mono", "Op", "as_expr", "ceildiv", "compare",

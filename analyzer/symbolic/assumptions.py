@@ -6,11 +6,13 @@ None (not decided).  Proofs are by interval arithmetic and, failing that, from f
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from . import Atom, Cond, Expr, Op, as_expr, evaluate, evaluate_cond
 from .inequalities import inequalities, prove
+
+T = TypeVar("T")
 
 Interval = tuple[int | None, int | None]
 
@@ -33,7 +35,16 @@ class Ranges:
         self.memo: dict[Hashable, Any] = {}
         self._cache: dict[Expr, bool | None] = {}
         self._interval_cache: dict[Expr, Interval] = {}
+        self._remembered: dict[tuple[Callable[..., Any], tuple[Hashable, ...]], Any] = {}
         self._depth = 0
+
+    def remember(self, compute: Callable[..., T], *args: Hashable) -> T:
+        """``compute(*args, self)``, worked out once for these ranges. ``compute`` must depend on nothing else."""
+        key = (compute, args)
+        if key not in self._remembered:
+            self._remembered[key] = compute(*args, self)
+        found: T = self._remembered[key]
+        return found
 
     def _bound(self, e: Expr) -> bool:
         """Put ``e >= 0`` into the bounds, if it is about one symbol alone."""
@@ -62,20 +73,17 @@ class Ranges:
         new = [e for e in dict.fromkeys(terms) if self.nonneg(e) is not True]
         if not new:
             return self
-        key = ("assuming", tuple(new))
-        if key not in self.memo:
-            lows: dict[str, int] = {}
-            facts = []
-            for e in new:
-                if not self._implied_lows(e, lows):
-                    facts.append(Cond.of("ge", e))
-            bounds = {}
-            for name, low in lows.items():
-                lo, hi = self.bounds.get(name, (None, None))
-                bounds[name] = (low if lo is None else max(lo, low), hi)
-            self.memo[key] = self.with_bounds(bounds, facts)
-        out: Ranges = self.memo[key]
-        return out
+        return self.remember(_assuming, tuple(new))
+
+    def narrowed(self, terms: Iterable[Expr]) -> Ranges:
+        """As :meth:`assuming`, for terms that do not follow already."""
+        lows: dict[str, int] = {}
+        facts = [Cond.of("ge", e) for e in terms if not self._implied_lows(e, lows)]
+        bounds = {}
+        for name, low in lows.items():
+            lo, hi = self.bounds.get(name, (None, None))
+            bounds[name] = (low if lo is None else max(lo, low), hi)
+        return self.with_bounds(bounds, facts)
 
     def _implied_lows(self, e: Expr, lows: dict[str, int]) -> bool:
         """Lower bounds of symbols that ``e >= 0`` implies; whether they say all that it does."""
@@ -209,11 +217,8 @@ class Ranges:
         """The truth of ``e >= 0`` at some admitted sizes: what it is there it can't be proved not to be."""
         if not e.symbols <= self.bounds.keys():
             return set()
-        key = ("points", e.symbols)
-        if key not in self.memo:
-            self.memo[key] = self.samples(self.related(e.symbols), 8)
         out = set()
-        for env in self.memo[key]:
+        for env in self.remember(_points, e.symbols):
             try:
                 out.add(evaluate(e, env) >= 0)
             except (ValueError, ZeroDivisionError):
@@ -352,3 +357,11 @@ def _mul(a: Interval, b: Interval) -> Interval:
     assert al is not None and ah is not None and bl is not None and bh is not None
     c = (al * bl, al * bh, ah * bl, ah * bh)
     return min(c), max(c)
+
+
+def _assuming(terms: tuple[Expr, ...], ranges: Ranges) -> Ranges:
+    return ranges.narrowed(terms)
+
+
+def _points(names: frozenset[str], ranges: Ranges) -> list[dict[str, int]]:
+    return ranges.samples(ranges.related(names), 8)

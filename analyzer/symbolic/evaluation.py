@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .conditions import Cond
-from .fold import trunc_div
-from .terms import Expr, Op
+from .terms import Cond, Expr, Op, trunc_div
 
 
 def evaluate(e: Expr, env: Mapping[str, Any]) -> Any:

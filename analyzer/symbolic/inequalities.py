@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from math import gcd
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, TypeAlias
 
 from . import Atom, Cond, Expr, Mono, Op, const
-
-if TYPE_CHECKING:
-    from .assumptions import Ranges
 
 #: A monomial as the sorted numbers of its atoms, and a polynomial of them.
 Powers: TypeAlias = "tuple[int, ...]"
@@ -26,6 +23,19 @@ DEPTH, STEPS = 7, 400
 CASES = 3
 #: Atoms whose facts are used.
 ATOMS = 12
+
+
+class Ranges(Protocol):
+    """What a proof asks about atoms and simpler expressions."""
+
+    @property
+    def facts(self) -> Iterable[Expr]:
+        """Expressions that are not negative."""
+
+    def interval(self, e: Expr) -> tuple[int | None, int | None]: ...
+    def atom_interval(self, atom: Atom) -> tuple[int | None, int | None]: ...
+    def nonneg(self, e: Expr) -> bool | None: ...
+    def positive(self, e: Expr) -> bool | None: ...
 
 
 def prove(e: Expr, ranges: Ranges) -> bool:
