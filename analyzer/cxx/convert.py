@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .cursors import Parsed
 from .nodes import Node
-
-if TYPE_CHECKING:
-    from .clang_unit import Unit
 
 # References that carry no value: type, template, namespace, overloaded declaration, label.
 _REFS = frozenset((43, 44, 45, 46, 47, 48, 49, 50))
@@ -22,7 +20,7 @@ _NAME = re.compile(r"[A-Za-z_][\w:]*\Z")
 class Converter:
     """Cursor to Node; one method per group of cursor kinds."""
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: Parsed) -> None:
         self.u = unit
         self.text = unit.text
 
@@ -164,9 +162,7 @@ class Converter:
         kids = self.kids(c)
         if len(kids) != 2:
             return Node("other", self.text[a:b], kids, a, b)
-        lib = self.u._lib
-        kind = lib.clang_getCursorBinaryOperatorKind(c)
-        op = _BINARY.get(kind)
+        op = _BINARY.get(self.u.operator(c))
         if op is None:
             gap = self.text[kids[0].end : kids[1].start].strip(" ()\n")
             op = gap or "?"
@@ -209,8 +205,7 @@ class Converter:
         return kids[0] if len(kids) == 1 else Node("decls", None, kids, a, b)
 
     def var(self, c: Any, a: int, b: int) -> Node:
-        lib = self.u._lib
-        at = self.u._offset(lib.clang_getCursorLocation(c))
+        at = self.u.place(c)
         word = _WORD.match(self.text, at)
         name = word[0] if word else self.u.spelling(c)
         after = at + len(name)

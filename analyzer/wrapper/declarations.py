@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from ..cxx.nodes import Node
 from ..model.dtypes import from_cxx
 from ..model.program import Alloc, Call, Move, Own, Reset, Symbol, View
 from ..symbolic import ONE, ZERO, Expr, Op, product, sym
-from . import calls
+from .context import Context
 from .host import Constants, Handle, NotUnderstood, Pointer, SizesOf, Text_, Value
-
-if TYPE_CHECKING:
-    from .statements import Reader
+from .operands import handle, integer, ints, peel, view
 
 #: Calls that return an owner of a new tensor.
 _OWNERS = frozenset(("reinterpret_tensor_wrapper", "RAIIAtenTensorHandle", "scalar_to_tensor_handle"))
@@ -27,39 +24,39 @@ _NO_TENSORS = re.compile(
 )
 
 
-def decl(r: Reader, node: Node) -> None:
+def decl(ctx: Context, node: Node) -> None:
     name, type_ = str(node.value), node.type
     init = node.kids[-1] if node.kids else None
     if _NO_TENSORS.search(type_) and "std::function" not in type_:
         return
     if "ArrayRefTensor" in type_ and "ThreadLocal" not in type_:
-        arrayref(r, node, name)
+        arrayref(ctx, node, name)
     elif "ThreadLocal" in type_ or "thread_local" in type_ or "tuple_element" in type_:
-        r.scope.define(name, Handle(name))
+        ctx.scope.define(name, Handle(name))
     elif type_.endswith("*") and init is not None and init.kind == "null" and "int64_t" in type_:
-        r.scope.define(name, ())
+        ctx.scope.define(name, ())
     elif init is not None and _owned_by_temporary(type_, init):
-        base = calls.handle(r, init)
+        base = handle(ctx, init)
         if base is None:
             raise NotUnderstood("handle of something that is no tensor")
-        r.scope.define(name, Handle(name))
-        r.emit(View(name, base, None, None, ZERO, "alias", r.loc(node), "="))
-        r.emit(Reset(name, r.loc(node), temporary=True))
+        ctx.scope.define(name, Handle(name))
+        ctx.emit(View(name, base, None, None, ZERO, "alias", ctx.loc(node), "="))
+        ctx.emit(Reset(name, ctx.loc(node), temporary=True))
     elif init is None:
-        uninitialised(r, node, name, type_)
+        uninitialised(ctx, node, name, type_)
     elif HANDLE_TYPES.search(type_):
-        handle(r, node, name, init)
+        owner(ctx, node, name, init)
     elif init.kind == "init" and re.search(r"int(?:64|32)_t\s*$", type_):
-        values = r.ints(init)
+        values = ints(ctx, init)
         if values is None:
             raise NotUnderstood("size array")
-        r.scope.define(name, values)
+        ctx.scope.define(name, values)
     elif init.kind == "lambda" or "std::function" in type_:
-        r.scope.define(name, init if init.kind == "lambda" else r.value(init.value))
+        ctx.scope.define(name, init if init.kind == "lambda" else ctx.value(init.value))
     elif type_ in ("float", "double", "const float", "const double") or "char" in type_:
-        r.scope.define(name, Text_(r.text(init)))
+        ctx.scope.define(name, Text_(ctx.text(init)))
     else:
-        auto(r, node, name, init)
+        auto(ctx, node, name, init)
 
 
 def _owned_by_temporary(type_: str, init: Node) -> bool:
@@ -68,132 +65,132 @@ def _owned_by_temporary(type_: str, init: Node) -> bool:
     while init.kind == "cast" or (init.kind == "method" and init.value == "get" and init.kids):
         raw = raw or init.kind == "method"
         init = init.kids[0]
-    makes = {str(init.value), str(calls.peel(init).value)}
+    makes = {str(init.value), str(peel(init).value)}
     return raw and init.kind in ("call", "construct") and not _OWNERS.isdisjoint(makes)
 
 
-def uninitialised(r: Reader, node: Node, name: str, type_: str) -> None:
+def uninitialised(ctx: Context, node: Node, name: str, type_: str) -> None:
     if HANDLE_TYPES.search(type_):
-        r.scope.define(name, Handle(name))
+        ctx.scope.define(name, Handle(name))
         if "RAII" in type_:  # what a branch puts into it stays in it after the branch
-            r.emit(Reset(name, r.loc(node)))
+            ctx.emit(Reset(name, ctx.loc(node)))
     else:
-        r.scope.define(name, Text_("?"))
+        ctx.scope.define(name, Text_("?"))
 
 
-def handle(r: Reader, node: Node, name: str, init: Node) -> None:
+def owner(ctx: Context, node: Node, name: str, init: Node) -> None:
     """``RAIIAtenTensorHandle x(h)`` or ``= call(…)``."""
-    if init.kind == "name" and isinstance(v := r.value(init.value), Handle):
-        r.scope.define(name, Handle(name))
-        r.emit(Own(name, v.name, r.loc(node)))
+    if init.kind == "name" and isinstance(v := ctx.value(init.value), Handle):
+        ctx.scope.define(name, Handle(name))
+        ctx.emit(Own(name, v.name, ctx.loc(node)))
     elif init.kind == "call" and init.value == "scalar_to_tensor_handle":
-        r.scope.define(name, Handle(name))
-        r.emit(Call("scalar_to_tensor_handle", (), (name,), r.loc(node), r.text(node)))
+        ctx.scope.define(name, Handle(name))
+        ctx.emit(Call("scalar_to_tensor_handle", (), (name,), ctx.loc(node), ctx.text(node)))
     elif init.kind in ("null", "construct") and not init.kids:
-        r.scope.define(name, Handle(name))
+        ctx.scope.define(name, Handle(name))
     else:
-        auto(r, node, name, init)
+        auto(ctx, node, name, init)
 
 
-def arrayref(r: Reader, node: Node, name: str) -> None:
+def arrayref(ctx: Context, node: Node, name: str) -> None:
     """``ArrayRefTensor<float> b(b_storage, sizes, strides, device, index)``: storage on the stack."""
     args = node.kids[-1].kids if node.kids and node.kids[-1].kind in ("construct", "call") else []
     m = re.search(r"ArrayRefTensor<\s*([\w:]+)\s*>", node.type)
-    r.scope.define(name, Handle(name))
+    ctx.scope.define(name, Handle(name))
     if len(args) < 3:
         return
-    sizes, strides = r.ints(args[1]), r.ints(args[2])
+    sizes, strides = ints(ctx, args[1]), ints(ctx, args[2])
     if sizes is None or strides is None:
         raise NotUnderstood("stack tensor")
-    count = r.value(str(args[0].value))
+    count = ctx.value(str(args[0].value))
     dtype = (from_cxx(m.group(1)) or "") if m else "float32"
     if isinstance(count, Expr) and count != product(sizes):
-        r.emit(Alloc(f"{name}_storage", (count,), (ONE,), dtype, "cpu", r.loc(node), "stack"))
-    r.emit(Alloc(name, sizes, strides, dtype, "cpu", r.loc(node), "stack"))
+        ctx.emit(Alloc(f"{name}_storage", (count,), (ONE,), dtype, "cpu", ctx.loc(node), "stack"))
+    ctx.emit(Alloc(name, sizes, strides, dtype, "cpu", ctx.loc(node), "stack"))
 
 
-def auto(r: Reader, node: Node, name: str, init: Node) -> None:
-    inner = calls.peel(init)
+def auto(ctx: Context, node: Node, name: str, init: Node) -> None:
+    inner = peel(init)
     if inner.kind == "call" and inner.value == "reinterpret_tensor_wrapper":
-        note = line_comment(r, node)
-        r.scope.define(name, Handle(name))
-        calls.view(r, inner, name, note, r.loc(node))
+        note = line_comment(ctx, node)
+        ctx.scope.define(name, Handle(name))
+        view(ctx, inner, name, note, ctx.loc(node))
     elif init.kind == "call" and init.value == "move":
-        move(r, node, name, init)
-    elif init.kind == "method" and init.value == "at" and isinstance(at(r, init), Constants):
-        index = r.integer(init.kids[1]).value
+        move(ctx, node, name, init)
+    elif init.kind == "method" and init.value == "at" and isinstance(at(ctx, init), Constants):
+        index = integer(ctx, init.kids[1]).value
         if index is None:
             raise NotUnderstood("constant index")
-        r.scope.define(name, Handle(name))
-        r.constants.append((name, index))
+        ctx.scope.define(name, Handle(name))
+        ctx.constants.append((name, index))
     elif init.kind == "method" and init.value in ("sizes", "strides"):
-        base = calls.handle(r, init.kids[0])
+        base = handle(ctx, init.kids[0])
         if base is None:
             raise NotUnderstood("sizes of something that is no tensor")
-        r.scope.define(name, SizesOf(base, init.value == "strides"))
+        ctx.scope.define(name, SizesOf(base, init.value == "strides"))
     elif init.kind == "call" and init.value == "get_data_ptr_wrapper":
-        base = calls.handle(r, init.kids[0])
+        base = handle(ctx, init.kids[0])
         if base is None:
             raise NotUnderstood("pointer to something that is no tensor")
-        r.scope.define(name, Pointer(base))
+        ctx.scope.define(name, Pointer(base))
     elif init.kind == "call" and init.value in (
         "steal_from_raw_handles_to_raii_handles",
         "alloc_tensors_by_stealing_from_handles",
     ):
-        r.scope.define(name, Text_("inputs"))
+        ctx.scope.define(name, Text_("inputs"))
     elif name == "kernels" or (init.kind == "name" and str(init.value).startswith("cached_torch_")):
-        r.scope.define(name, Text_(r.text(init)))
+        ctx.scope.define(name, Text_(ctx.text(init)))
     elif (
         inner.kind == "call"
         and inner.value in ("get", "c_to_arrayref_tensor")
-        and arrayref_input(r, name, node)
+        and arrayref_input(ctx, name, node)
     ):
         pass
     elif init.kind in ("construct", "call", "cast") and (
-        "RAIIAtenTensorHandle" in (str(init.value), init.type) and isinstance(v := held(r, inner), Handle)
+        "RAIIAtenTensorHandle" in (str(init.value), init.type) and isinstance(v := held(ctx, inner), Handle)
     ):
-        r.scope.define(name, Handle(name))
-        r.emit(Own(name, v.name, r.loc(node)))
-    elif inner.kind == "name" and isinstance(v := r.value(inner.value), Handle):
-        r.scope.define(name, Handle(name))
-        r.emit(View(name, v.name, None, None, ZERO, "alias", r.loc(node), "="))
+        ctx.scope.define(name, Handle(name))
+        ctx.emit(Own(name, v.name, ctx.loc(node)))
+    elif inner.kind == "name" and isinstance(v := ctx.value(inner.value), Handle):
+        ctx.scope.define(name, Handle(name))
+        ctx.emit(View(name, v.name, None, None, ZERO, "alias", ctx.loc(node), "="))
     else:
-        scalar(r, node, name, init)
+        scalar(ctx, node, name, init)
 
 
-def held(r: Reader, node: Node) -> Value:
-    return r.value(node.value) if node.kind == "name" else None
+def held(ctx: Context, node: Node) -> Value:
+    return ctx.value(node.value) if node.kind == "name" else None
 
 
-def scalar(r: Reader, node: Node, name: str, init: Node) -> None:
+def scalar(ctx: Context, node: Node, name: str, init: Node) -> None:
     """``int64_t s77 = x_size[0]``: a size that names a symbol, or any integer expression."""
     if not _INT_TYPES.search(node.type):
         raise NotUnderstood(f"declaration of {name}")
     if init.kind in ("float", "str"):
-        r.scope.define(name, Text_(r.text(init)))
+        ctx.scope.define(name, Text_(ctx.text(init)))
         return
-    value_of = r.value(init.value) if init.kind == "name" else None
+    value_of = ctx.value(init.value) if init.kind == "name" else None
     if isinstance(value_of, Text_):
-        r.scope.define(name, value_of)
+        ctx.scope.define(name, value_of)
         return
-    e = r.integer(init)
-    fresh = fresh_dim(r, e)
+    e = integer(ctx, init)
+    fresh = fresh_dim(ctx, e)
     if fresh is None and re.fullmatch(r"[su]\d+", name):
-        solved(r, e, name, node)
-        r.scope.define(name, e if name not in r.symbols else sym(name))
+        solved(ctx, e, name, node)
+        ctx.scope.define(name, e if name not in ctx.symbols else sym(name))
         return
-    if fresh is not None and name not in r.symbols:
+    if fresh is not None and name not in ctx.symbols:
         key, label = fresh
-        backed = key[0] in {n for n, _ in r.inputs.values()}
-        del r.symbols[label]
-        r.dims[key] = sym(name)
-        r.symbols[name] = Symbol(name, 0, None, r.loc(node), backed)
-        r.scope.define(name, sym(name))
+        backed = key[0] in {n for n, _ in ctx.inputs.values()}
+        del ctx.symbols[label]
+        ctx.dims[key] = sym(name)
+        ctx.symbols[name] = Symbol(name, 0, None, ctx.loc(node), backed)
+        ctx.scope.define(name, sym(name))
         return
-    r.scope.define(name, e)
+    ctx.scope.define(name, e)
 
 
-def solved(r: Reader, e: Expr, name: str, node: Node) -> None:
+def solved(ctx: Context, e: Expr, name: str, node: Node) -> None:
     """``s3 = (x_size_0 + c) // d``: the dimension is ``d*s3 - c`` and ``s3`` is the symbol."""
     if len(e.terms) != 1:
         return
@@ -202,63 +199,63 @@ def solved(r: Reader, e: Expr, name: str, node: Node) -> None:
     if not isinstance(op, Op) or op.kind != "floordiv":
         return
     inner, d = op.args
-    for key, value in r.dims.items():
+    for key, value in ctx.dims.items():
         label = next(iter(value.symbols), "")
         if value == sym(label) and label in inner.symbols and inner.terms.get((label,)) == 1:
             rest = inner - value
             if label in rest.symbols:
                 continue
             solved = sym(name) * d - rest
-            r.dims[key] = solved
-            r.symbols.pop(label, None)
-            r.symbols[name] = Symbol(name, 0, None, r.loc(node))
-            r.scope.assign(label, solved)
+            ctx.dims[key] = solved
+            ctx.symbols.pop(label, None)
+            ctx.symbols[name] = Symbol(name, 0, None, ctx.loc(node))
+            ctx.scope.assign(label, solved)
             return
 
 
-def fresh_dim(r: Reader, e: Expr) -> tuple[tuple[str, bool, int], str] | None:
+def fresh_dim(ctx: Context, e: Expr) -> tuple[tuple[str, bool, int], str] | None:
     """The tensor dimension whose provisional symbol ``e`` is, to be named by this declaration."""
     if len(e.terms) != 1:
         return None
-    for key, d in r.dims.items():
+    for key, d in ctx.dims.items():
         if d == e and next(iter(d.symbols)) == f"{key[0]}_{'stride' if key[1] else 'size'}_{key[2]}":
             return key, next(iter(d.symbols))
     return None
 
 
-def move(r: Reader, node: Node, name: str, init: Node) -> None:
+def move(ctx: Context, node: Node, name: str, init: Node) -> None:
     source = init.kids[0]
     if source.kind == "index":
-        index = r.integer(source.kids[1]).value
+        index = integer(ctx, source.kids[1]).value
         if index is None:
             raise NotUnderstood("input index")
-        r.inputs[index] = (name, r.loc(node))
-        r.scope.define(name, Handle(name))
+        ctx.inputs[index] = (name, ctx.loc(node))
+        ctx.scope.define(name, Handle(name))
         return
-    base = calls.handle(r, source)
+    base = handle(ctx, source)
     if base is None:
         raise NotUnderstood("move of something that is no tensor")
-    r.scope.define(name, Handle(name))
-    r.emit(Move(name, base, r.loc(node)))
+    ctx.scope.define(name, Handle(name))
+    ctx.emit(Move(name, base, ctx.loc(node)))
 
 
-def arrayref_input(r: Reader, name: str, node: Node) -> bool:
+def arrayref_input(ctx: Context, name: str, node: Node) -> bool:
     """``std::get<0>(inputs)`` and ``c_to_arrayref_tensor<float>(c_inputs[0])``."""
-    m = re.search(r"get<(\d+)>\(inputs\)|c_inputs\[(\d+)\]", r.original[node.start : node.end])
+    m = re.search(r"get<(\d+)>\(inputs\)|c_inputs\[(\d+)\]", ctx.original[node.start : node.end])
     if m is None:
         return False
-    r.inputs[int(m.group(1) or m.group(2))] = (name, r.loc(node))
-    r.scope.define(name, Handle(name))
+    ctx.inputs[int(m.group(1) or m.group(2))] = (name, ctx.loc(node))
+    ctx.scope.define(name, Handle(name))
     return True
 
 
-def at(r: Reader, init: Node) -> Value:
+def at(ctx: Context, init: Node) -> Value:
     base = init.kids[0] if init.kids else None
-    return r.value(str(base.value)) if base is not None and base.kind in ("name", "member") else None
+    return ctx.value(str(base.value)) if base is not None and base.kind in ("name", "member") else None
 
 
-def line_comment(r: Reader, node: Node) -> str:
-    end = r.original.find("\n", node.end)
-    tail = r.original[node.end : end if end >= 0 else len(r.original)]
+def line_comment(ctx: Context, node: Node) -> str:
+    end = ctx.original.find("\n", node.end)
+    tail = ctx.original[node.end : end if end >= 0 else len(ctx.original)]
     m = re.search(r"//\s*(reuse|alias)\b", tail)
     return m.group(1) if m else ""

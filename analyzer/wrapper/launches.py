@@ -2,63 +2,59 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..cxx.nodes import Node
 from ..model.location import Loc
 from ..model.program import Launch
 from ..model.record import replace
 from ..symbolic import Expr, const
-from . import calls
+from .context import Context
 from .host import NotUnderstood
-
-if TYPE_CHECKING:
-    from .statements import Reader
+from .operands import handle, integer, ints, peel
 
 
-def launches_kernel(r: Reader, node: Node) -> bool:
+def launches_kernel(ctx: Context, node: Node) -> bool:
     """Whether a call that is no shim is a C++ kernel: it is known, or takes cast data pointers."""
-    if node.value in r.kernels or str(node.value).startswith("cpp_fused"):
+    if node.value in ctx.kernels or str(node.value).startswith("cpp_fused"):
         return True
     return any(k.kind == "cast" and "*" in str(k.value) for k in node.kids)
 
 
-def cpp_launch(r: Reader, node: Node) -> None:
+def cpp_launch(ctx: Context, node: Node) -> None:
     """``cpp_fused_x((float*)(buf0.data_ptr()), …, s27)``: arguments bind by position."""
-    kernel = r.kernels.get(node.value)
+    kernel = ctx.kernels.get(node.value)
     tensors: list[tuple[str, str]] = []
     scalars: list[tuple[str, Expr]] = []
     locs: list[tuple[str, Loc]] = []
     reason = None if kernel else f"no source for kernel {node.value}"
     for i, k in enumerate(node.kids):
         param = kernel.params[i].name if kernel and i < len(kernel.params) else f"arg{i}"
-        _bind(r, k, param, tensors, scalars, locs)
+        _bind(ctx, k, param, tensors, scalars, locs)
     if kernel and len(node.kids) != len(kernel.params):
         reason = f"{len(node.kids)} arguments for {len(kernel.params)} parameters"
-    r.emit(_launch(r, node.value, tensors, scalars, locs, node, reason))
+    ctx.emit(_launch(ctx, node.value, tensors, scalars, locs, node, reason))
 
 
 def _bind(
-    r: Reader,
+    ctx: Context,
     k: Node,
     param: str,
     tensors: list[tuple[str, str]],
     scalars: list[tuple[str, Expr]],
     locs: list[tuple[str, Loc]],
 ) -> None:
-    name = calls.handle(r, k)
-    locs.append((param, r.loc(k)))
+    name = handle(ctx, k)
+    locs.append((param, ctx.loc(k)))
     if name is not None:
         tensors.append((param, name))
         return
     try:
-        scalars.append((param, r.integer(k)))
+        scalars.append((param, integer(ctx, k)))
     except NotUnderstood:
         return  # a float scalar: no index depends on it
 
 
 def _launch(
-    r: Reader,
+    ctx: Context,
     kernel: str,
     tensors: list[tuple[str, str]],
     scalars: list[tuple[str, Expr]],
@@ -67,37 +63,37 @@ def _launch(
     reason: str | None,
 ) -> Launch:
     return Launch(
-        kernel, tuple(tensors), tuple(scalars), r.loc(node), tuple(locs), r.source_nodes(node), reason
+        kernel, tuple(tensors), tuple(scalars), ctx.loc(node), tuple(locs), ctx.source_nodes(node), reason
     )
 
 
-def triton_launch(r: Reader, node: Node) -> None:
+def triton_launch(ctx: Context, node: Node) -> None:
     """``call_triton_x(buf0, arg1, 2048L, device_idx, stream, kernels, cubin_dir)``."""
-    launcher = r.launchers.get(node.value)
+    launcher = ctx.launchers.get(node.value)
     tensors: list[tuple[str, str]] = []
     scalars: list[tuple[str, Expr]] = []
     locs: list[tuple[str, Loc]] = []
     if launcher is None:
-        names = [n for n in (calls.handle(r, k) for k in node.kids if k.kind in ("name", "call")) if n]
+        names = [n for n in (handle(ctx, k) for k in node.kids if k.kind in ("name", "call")) if n]
         tensors = [(f"arg{i}", n) for i, n in enumerate(names)]
         kernel = str(node.value).removeprefix("call_")
-        r.emit(_launch(r, kernel, tensors, scalars, locs, node, f"no source for {node.value}"))
+        ctx.emit(_launch(ctx, kernel, tensors, scalars, locs, node, f"no source for {node.value}"))
         return
     for param, k in zip(launcher.params, node.kids, strict=False):
-        _bind(r, k, param, tensors, scalars, locs)
+        _bind(ctx, k, param, tensors, scalars, locs)
     bound = dict(scalars)
     extra = [(n, e.substitute(bound)) for n, e in launcher.constants]
     if launcher.grid is not None:
         bound.update(extra)
         extra += [(f"grid.{i}", g.substitute(bound)) for i, g in enumerate(launcher.grid)]
     locs.append(("grid", launcher.grid_loc))
-    launch = _launch(r, launcher.kernel.name, tensors, scalars + extra, locs, node, launcher.reason)
-    r.emit(replace(launch, empty_grid_launches=not launcher.returns_when_empty))
+    launch = _launch(ctx, launcher.kernel.name, tensors, scalars + extra, locs, node, launcher.reason)
+    ctx.emit(replace(launch, empty_grid_launches=not launcher.returns_when_empty))
 
 
-def metal_launch(r: Reader, library: str, body: Node, node: Node) -> None:
+def metal_launch(ctx: Context, library: str, body: Node, node: Node) -> None:
     """The encoding calls of one command block: arguments by index, grid from the dispatch call."""
-    kernel = r.kernels.get(library)
+    kernel = ctx.kernels.get(library)
     tensors: list[tuple[str, str]] = []
     scalars: list[tuple[str, Expr]] = []
     locs: list[tuple[str, Loc]] = []
@@ -106,23 +102,23 @@ def metal_launch(r: Reader, library: str, body: Node, node: Node) -> None:
     for call in _statements(body):
         name = str(call.value)
         if name.startswith("aoti_torch_mps_set_arg"):
-            index = r.integer(call.kids[1]).value
+            index = integer(ctx, call.kids[1]).value
             param = f"arg{index}"
             if kernel and index is not None and index < len(kernel.params):
                 param = kernel.params[index].name
-            _bind(r, call.kids[2], param, tensors, scalars, locs)
+            _bind(ctx, call.kids[2], param, tensors, scalars, locs)
         elif call.kind == "decl":
-            ints = r.ints(call.kids[-1]) if call.kids else None
-            if ints is None:
+            extents = ints(ctx, call.kids[-1]) if call.kids else None
+            if extents is None:
                 raise NotUnderstood("dispatch array")
-            arrays[name] = ints
+            arrays[name] = extents
         elif "dispatch" in name:
-            scalars += _grid(r, call, arrays)
+            scalars += _grid(ctx, call, arrays)
         elif name not in ("aoti_torch_mps_start_encoding", "startEncoding"):
-            raise NotUnderstood(f"statement in a command block: {r.text(call)[:60]}")
+            raise NotUnderstood(f"statement in a command block: {ctx.text(call)[:60]}")
     if not any(n == "grid.0" for n, _ in scalars):
         reason = reason or "no dispatch in the command block"
-    r.emit(_launch(r, library, tensors, scalars, locs, node, reason))
+    ctx.emit(_launch(ctx, library, tensors, scalars, locs, node, reason))
 
 
 def _statements(body: Node) -> list[Node]:
@@ -132,18 +128,18 @@ def _statements(body: Node) -> list[Node]:
     return out
 
 
-def _grid(r: Reader, call: Node, arrays: dict[str, tuple[Expr, ...]]) -> list[tuple[str, Expr]]:
+def _grid(ctx: Context, call: Node, arrays: dict[str, tuple[Expr, ...]]) -> list[tuple[str, Expr]]:
     """Threads per dimension and, when given, threads per group."""
     args = call.kids[1:]
     sizes: list[tuple[Expr, ...]] = []
     for a in args:
-        inner = calls.peel(a)
+        inner = peel(a)
         if inner.kind == "name" and inner.value in arrays:
             sizes.append(arrays[inner.value])
         elif inner.kind in ("init", "construct"):
-            sizes.append(tuple(r.integer(k) for k in inner.kids))
+            sizes.append(tuple(integer(ctx, k) for k in inner.kids))
         elif "array" not in str(call.value):
-            sizes.append((r.integer(a),))
+            sizes.append((integer(ctx, a),))
     out: list[tuple[str, Expr]] = []
     for label, dims in zip(("grid", "group"), sizes, strict=False):
         out += [(f"{label}.{i}", d) for i, d in enumerate(dims)]

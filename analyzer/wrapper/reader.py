@@ -14,9 +14,10 @@ from ..model.location import Loc
 from ..model.program import Assert, Function, Input, Program, Symbol, Unmodelled, nested
 from ..symbolic import Cond, Expr, compare, const, sym
 from .apart import apart
+from .context import Context
 from .inputs import Dim, InputChecks, read_checks
 from .prepare import Prepared, Truncated, prepare
-from .statements import Reader
+from .statements import statement
 
 if TYPE_CHECKING:
     from ..kernels.triton.reader import TritonLauncher
@@ -83,15 +84,15 @@ def read_program(
     symbols: dict[str, Symbol] = {}
     facts: list[Cond] = []
     for name, cursor in bodies:
-        reader = Reader(unit, text, kernels, launchers, diagnostics)
+        ctx = Context(unit, text, kernels, launchers, diagnostics)
         body = unit.body(cursor)
         if body is None or (name == "run_impl" and _forwards(unit, body)):
             continue
         for k in body.kids:
-            reader.statement(k)
+            statement(ctx, k)
         loc = unit.source.loc(*unit.extent(cursor))
-        inputs = _inputs(reader, checks, prepared, symbols, facts)
-        out.append(Function(name, inputs, tuple(reader.constants), tuple(reader.events), loc))
+        inputs = _inputs(ctx, checks, prepared, symbols, facts)
+        out.append(Function(name, inputs, tuple(ctx.constants), tuple(ctx.events), loc))
     outside = _outside(unit, bodies, diagnostics, text)
     kernels = {n: apart(k, symbols) for n, k in kernels.items()}
     return Program(
@@ -160,22 +161,22 @@ def _vector_bytes(text: str) -> int | None:
 
 
 def _inputs(
-    reader: Reader,
+    ctx: Context,
     checks: dict[str, InputChecks],
     prepared: Prepared,
     symbols: dict[str, Symbol],
     facts: list[Cond],
 ) -> tuple[Input, ...]:
     asserted: dict[str, Assert] = {}
-    for e in nested(reader.events):
+    for e in nested(ctx.events):
         if isinstance(e, Assert):
             asserted.setdefault(e.name, e)
     out = []
-    for index, (name, loc) in sorted(reader.inputs.items()):
+    for index, (name, loc) in sorted(ctx.inputs.items()):
         check = checks.get(name, InputChecks())
         said = asserted.get(name)
-        sizes = _layout(reader, name, False, check.sizes, said.sizes if said else None, facts)
-        strides = _layout(reader, name, True, check.strides, said.strides if said else None, facts)
+        sizes = _layout(ctx, name, False, check.sizes, said.sizes if said else None, facts)
+        strides = _layout(ctx, name, True, check.strides, said.strides if said else None, facts)
         if sizes is not None and strides is not None and len(sizes) != len(strides):
             sizes = strides = None  # checks that contradict each other state nothing
         checked = strides is not None
@@ -183,13 +184,13 @@ def _inputs(
             strides = _contiguous(sizes)
         unread = tuple(d for d, e in enumerate(sizes or ()) if e == sym(f"{name}_size_{d}") and not said)
         out.append(Input(name, index, sizes, strides, check.dtype, check.loc or loc, checked, unread))
-    for label, s in reader.symbols.items():
+    for label, s in ctx.symbols.items():
         symbols.setdefault(label, _range(s, facts))
     return tuple(out)
 
 
 def _layout(
-    reader: Reader,
+    ctx: Context,
     name: str,
     strides: bool,
     checks: dict[int, Dim],
@@ -197,7 +198,7 @@ def _layout(
     facts: list[Cond],
 ) -> tuple[Expr, ...] | None:
     """Sizes (or strides) of an input: stated ones first, then checked numbers, then symbols read from it."""
-    bound = {k[2]: e for k, e in reader.dims.items() if k[0] == name and k[1] == strides}
+    bound = {k[2]: e for k, e in ctx.dims.items() if k[0] == name and k[1] == strides}
     rank = len(stated) if stated is not None else max([*checks, *bound], default=-1) + 1
     if (stated is None and not checks and not bound) or rank > _MAX_RANK:
         return None
@@ -213,7 +214,7 @@ def _layout(
         elif strides:
             return None
         else:
-            e = reader.dim(name, strides, d, check.loc or Loc(reader.unit.source.path, 1))
+            e = ctx.dim(name, strides, d, check.loc or Loc(ctx.unit.source.path, 1))
         if e.value is None and not strides:
             facts.append(compare(">=", e, check.lo if check.lo is not None else (2 if not checks else 0)))
             if check.hi is not None:
