@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import product
-from typing import Any
-
 from aoti_lint.analyzer.kernels.metal.reader import find_kernels
-from aoti_lint.analyzer.model.kernel import Access, Kernel
-from aoti_lint.analyzer.symbolic import evaluate, evaluate_cond
+from aoti_lint.analyzer.model.kernel import Kernel
 
 #: Declarations a kernel of the tests starts with.
 ONE_D = "uint xindex [[thread_position_in_grid]]"
@@ -19,20 +15,3 @@ def lower(params: str, body: str) -> Kernel:
     kernel = find_kernels(text, "w.cpp")["mps_lib_0"]
     assert kernel.unmodelled == ()
     return kernel
-
-
-def points(a: Access, **env: int) -> list[int]:
-    """Every index the access reaches, by trying all iterations. Loaded values run over their given range."""
-    axes: list[Any] = []
-    for v in a.vars:
-        if v.extent is None:
-            axes.append(range(env[v.name + "_lo"], env[v.name + "_hi"] + 1))
-        else:
-            axes.append(range(evaluate(v.extent, env)))
-    out = []
-    for values in product(*axes):
-        at = {**env, **dict(zip((v.name for v in a.vars), values, strict=True))}
-        if evaluate_cond(a.guard, at):
-            assert a.index is not None
-            out.append(evaluate(a.index, at))
-    return out

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from cpu_cases import lower, only, points
+from cpu_cases import lower, only
+from iterations import points
 
 FORMS = {
     "argmax over partial results of threads": """

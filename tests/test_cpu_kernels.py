@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from aoti_lint.analyzer.kernels.cpp.reader import parse_kernels
-from cpu_cases import HEAD, lower, only, points, touched
+from cpu_cases import HEAD, lower, only, touched
+from iterations import points
 
 MAIN_AND_TAIL = """
     {

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from aoti_lint.analyzer.kernels.cpp.lanes import some_lane
 from aoti_lint.analyzer.symbolic import FALSE, TRUE, Cond, compare, const, evaluate_cond, opaque, sym
-from cpu_cases import lower, only, points, touched
+from cpu_cases import lower, only, touched
 from hypothesis import given
 from hypothesis import strategies as st
+from iterations import points
 
 LANE = sym("lane")
 

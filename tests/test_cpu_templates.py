@@ -7,7 +7,8 @@ import time
 import pytest
 from aoti_lint.analyzer.kernels.cpp.reader import parse_kernels
 from aoti_lint.analyzer.symbolic import TRUE, evaluate
-from cpu_cases import HEAD, lower, only, points, touched
+from cpu_cases import HEAD, lower, only, touched
+from iterations import points
 
 MICRO = """
 template <int64_t ROWS, int64_t BLOCK, bool accum, bool ahead=false>

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from aoti_lint.analyzer.kernels.metal.reader import find_kernels
 from aoti_lint.analyzer.symbolic import evaluate_cond
-from metal_cases import ONE_D, lower, points
+from iterations import points
+from metal_cases import ONE_D, lower
 
 
 def test_pointwise_indices_are_those_of_the_text() -> None:
@@ -177,14 +178,14 @@ def test_early_return_guards_what_follows() -> None:
     assert [v.kind for v in load.vars] == ["grid", "data"]
     assert first.guard.kind == "const"
     # loaded values -60..60: those from -50 to 49 pass and select rows 0..49
-    got = points(load, **{"grid.0": 24, "tmp0_lo": -60, "tmp0_hi": 60})
+    got = points(load, {"tmp0": range(-60, 61)}, **{"grid.0": 24})
     assert (min(got), max(got), len(got)) == (0, 24 * 49 + 23, 24 * 100)
     assert store.guard == load.guard
 
 
 def test_check_that_is_never_true_guards_nothing() -> None:
     k = lower(INDIRECT_PARAMS, INDIRECT.replace("CHECK", "if ((tmp4 < 0) && (tmp4 > 50)) return;"))
-    got = points(k.accesses[1], **{"grid.0": 24, "tmp0_lo": -60, "tmp0_hi": 60})
+    got = points(k.accesses[1], {"tmp0": range(-60, 61)}, **{"grid.0": 24})
     assert (min(got), max(got)) == (24 * -10, 24 * 60 + 23)
 
 
@@ -200,7 +201,7 @@ def test_reported_error_ends_the_thread() -> None:
     )
     load, atomic = k.accesses
     assert (atomic.kind, atomic.param, atomic.text) == ("atomic", "out_ptr0", "2 + 3*tmp0")
-    assert points(atomic, **{"grid.0": 1, "tmp0_lo": -4, "tmp0_hi": 12}) == [2 + 3 * t for t in range(9)]
+    assert points(atomic, {"tmp0": range(-4, 13)}, **{"grid.0": 1}) == [2 + 3 * t for t in range(9)]
     assert load.vars[0].name == "xindex"
     data = atomic.vars[-1]
     assert (data.kind, data.lo, data.hi) == ("data", -(2**31), 2**31 - 1)
@@ -289,13 +290,12 @@ def test_small_types_bound_what_is_loaded() -> None:
         if (tmp1) out_ptr0[tmp0] = 1; else out_ptr0[tmp2] = 2;""",
     )
     plain, narrowed = k.accesses[2:]
-    ranges = {"tmp0_lo": 0, "tmp0_hi": 255, "tmp1_lo": 0, "tmp1_hi": 1, "grid.0": 1}
     assert {(v.name, v.lo, v.hi) for v in plain.vars if v.kind == "data"} == {
         ("tmp0", 0, 255),
         ("tmp1", 0, 1),
     }
-    assert sorted(points(plain, **ranges)) == list(range(256))
-    assert sorted(points(narrowed, **ranges)) == list(range(-128, 128))
+    assert sorted(points(plain, **{"grid.0": 1})) == list(range(256))
+    assert sorted(points(narrowed, **{"grid.0": 1})) == list(range(-128, 128))
 
 
 @pytest.mark.parametrize("cut", range(90, 285, 13))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from aoti_lint.analyzer.symbolic import evaluate
-from metal_cases import REDUCTION, lower, points
+from iterations import points
+from metal_cases import REDUCTION, lower
 
 
 def test_multistage_reduction_with_a_last_partial_step() -> None:

@@ -11,9 +11,10 @@ from aoti_lint.analyzer.model.record import replace
 from aoti_lint.analyzer.pipeline import analyse
 from aoti_lint.analyzer.sources import WrapperSource, load
 from aoti_lint.analyzer.symbolic import Expr, evaluate, sym
-from cpu_cases import lower, only, points
+from cpu_cases import lower, only
 from hypothesis import given
 from hypothesis import strategies as st
+from iterations import points
 
 X = sym("x")
 

@@ -6,12 +6,9 @@ Each expected set of indices comes from plain loops that do what the kernel says
 from __future__ import annotations
 
 import textwrap
-from itertools import product
-from typing import Any
 
 from aoti_lint.analyzer.kernels.triton.reader import TritonLauncher, find_launchers
-from aoti_lint.analyzer.model.kernel import Access
-from aoti_lint.analyzer.symbolic import evaluate, evaluate_cond
+from triton_cases import points
 
 
 def lower(
@@ -41,23 +38,6 @@ def k({arguments}):
     (launcher,) = find_launchers(text, "w.cpp").values()
     assert launcher.reason is None and launcher.kernel.unmodelled == ()
     return launcher
-
-
-def points(k: TritonLauncher, a: Access, **env: int) -> list[int]:
-    """Every index an access reaches, by trying all iterations."""
-    for i, g in enumerate(k.grid or ()):
-        env.setdefault(f"grid.{i}", evaluate(g, env))
-    axes: list[Any] = [
-        range(v.lo or 0, (v.hi or 0) + 1) if v.extent is None else range(evaluate(v.extent, env))
-        for v in a.vars
-    ]
-    out = []
-    for values in product(*axes):
-        at = {**env, **dict(zip((v.name for v in a.vars), values, strict=True))}
-        if evaluate_cond(a.guard, at):
-            assert a.index is not None
-            out.append(evaluate(a.index, at))
-    return sorted(out)
 
 
 def test_a_combined_kernel_gives_each_part_its_programs() -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from itertools import product
-from typing import Any
 
+import iterations
 from aoti_lint.analyzer.kernels.triton.reader import TritonLauncher, find_launchers
 from aoti_lint.analyzer.model.kernel import Access
-from aoti_lint.analyzer.symbolic import evaluate, evaluate_cond
+from aoti_lint.analyzer.symbolic import evaluate
 
 SIGNATURE = {
     "f": "*fp32",
@@ -75,23 +74,11 @@ def lower(body: str, args: str, grid: tuple[str, str, str] = ONE_D, **options: s
 
 
 def points(launcher: TritonLauncher, a: Access, **env: int) -> list[int]:
-    """Every index an access reaches, by trying all iterations. Loaded values run over their stated range."""
-    for k, g in enumerate(launcher.grid or ()):
-        env.setdefault(f"grid.{k}", evaluate(g, env))
-    axes: list[Any] = []
-    for v in a.vars:
-        if v.extent is None:
-            assert v.lo is not None and v.hi is not None
-            axes.append(range(v.lo, v.hi + 1))
-        else:
-            axes.append(range(evaluate(v.extent, env)))
-    out = []
-    for values in product(*axes):
-        at = {**env, **dict(zip((v.name for v in a.vars), values, strict=True))}
-        if evaluate_cond(a.guard, at):
-            assert a.index is not None
-            out.append(evaluate(a.index, at))
-    return sorted(out)
+    """Every index an access reaches, in ascending order; the grid is the launcher's unless ``env`` gives one."""
+    grid = {
+        f"grid.{k}": evaluate(g, env) for k, g in enumerate(launcher.grid or ()) if f"grid.{k}" not in env
+    }
+    return sorted(iterations.points(a, **{**env, **grid}))
 
 
 def accesses(launcher: TritonLauncher, param: str, kind: str | None = None) -> list[Access]:
