@@ -18,9 +18,16 @@ LAYERS: dict[str, set[str]] = {
     "analyzer.sources": {"analyzer.model"},
     "analyzer.cxx": {"analyzer.model"},
     "analyzer.kernels": {"analyzer.symbolic", "analyzer.model"},
-    "analyzer.kernels.cpp": {"analyzer.symbolic", "analyzer.model", "analyzer.cxx", "analyzer.kernels"},
-    "analyzer.kernels.metal": {"analyzer.symbolic", "analyzer.model", "analyzer.cxx", "analyzer.kernels"},
-    "analyzer.kernels.triton": {"analyzer.symbolic", "analyzer.model", "analyzer.kernels"},
+    "analyzer.kernels.interpret": {"analyzer.symbolic", "analyzer.model", "analyzer.kernels"},
+    "analyzer.kernels.cpp": {
+        "analyzer.symbolic", "analyzer.model", "analyzer.cxx", "analyzer.kernels", "analyzer.kernels.interpret",
+    },
+    "analyzer.kernels.metal": {
+        "analyzer.symbolic", "analyzer.model", "analyzer.cxx", "analyzer.kernels", "analyzer.kernels.interpret",
+    },
+    "analyzer.kernels.triton": {
+        "analyzer.symbolic", "analyzer.model", "analyzer.kernels", "analyzer.kernels.interpret",
+    },
     "analyzer.wrapper": {
         "analyzer.symbolic", "analyzer.model", "analyzer.cxx", "analyzer.kernels.cpp", "analyzer.kernels.metal",
         "analyzer.kernels.triton",

@@ -32,6 +32,30 @@ class Var:
 
 
 @record(frozen=True)
+class Narrow:
+    """A value computed in ``bits`` bits that is taken not to wrap around; whether it fits, a launch says.
+
+    ``text`` is its source, ``path`` the condition under which it is computed, ``vars`` the variables in it that
+    are not those of the access that keeps it.
+    """
+
+    text: str
+    value: Expr
+    bits: int
+    signed: bool
+    path: Cond = TRUE
+    vars: tuple[Var, ...] = ()
+
+    @property
+    def low(self) -> int:
+        return -(1 << (self.bits - 1)) if self.signed else 0
+
+    @property
+    def high(self) -> int:
+        return (1 << (self.bits - (1 if self.signed else 0))) - 1
+
+
+@record(frozen=True)
 class Access:
     """One load, store or atomic of a kernel: ``param[index]`` for all ``vars`` where ``guard`` holds.
 
@@ -42,6 +66,7 @@ class Access:
     ``used`` is the condition under which a loaded value is not discarded by a later select.
     ``index_bits`` and ``index_signed``: the type the index is computed in, its value being taken not to overflow;
     ``narrow`` are those of ``names`` in the index that are computed in 32 bits, with their signedness.
+    ``taken`` are the values behind index and guard that are taken not to wrap: unless each fits, nothing is proved.
     """
 
     param: str
@@ -58,6 +83,7 @@ class Access:
     index_bits: int = 64
     index_signed: bool = True
     narrow: tuple[tuple[str, bool], ...] = ()
+    taken: tuple[Narrow, ...] = ()
 
 
 @record(frozen=True)
