@@ -1,4 +1,4 @@
-"""The command line: options in, one exit code out. The only module that prints.
+"""The command line: options in, one exit code out. The only module that prints; ``commands`` has the rest.
 
 Everything heavy is imported by the command that needs it: ``--help`` should answer at once.
 """
@@ -9,7 +9,7 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 from .commands import plain
 from .commands.options import (
@@ -43,10 +43,7 @@ from .commands.options import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from .analyzer.config import Range, Settings
-    from .analyzer.model.findings import Report
-    from .analyzer.reporting.cache import Results
-    from .analyzer.sources import Failure
+    from .commands.outcome import Outcome
 
 COMMANDS: dict[str, Command] = {}
 
@@ -87,6 +84,15 @@ def main() -> NoReturn:
 def _say(text: str) -> None:
     """A line for the person at the terminal, apart from the output."""
     sys.stderr.write(" ".join(text.splitlines()) + "\n")
+
+
+def _finish(outcome: Outcome) -> int:
+    """Says and writes what a command came to; its exit code."""
+    for line in outcome.said:
+        _say(f"aoti-lint: {line}")
+    for text, file in outcome.texts:
+        _write(text, file)
+    return outcome.code
 
 
 def _write(text: str, file: Path | None) -> None:
@@ -138,70 +144,16 @@ def check(
     PATH is a *.wrapper.cpp, a *.pt2 package, a *.so (its sources are looked for beside it), a folder (searched
     for all of these), or - for the text of a wrapper on standard input.
     """
-    from .analyzer.config import parse_shard
+    from .commands.check import check
 
-    settings = _settings(
-        config, runtimes=runtime, outputs=format, output=output, select=select, ignore=ignore, fail_on=fail_on,
-        strict=strict, baseline=baseline, sizes=size, jobs=jobs, cache_dir=cache_dir, statistics=statistics, quiet=quiet, verbose=verbose,
-        no_color=no_color,
+    return _finish(
+        check(
+            paths, config=config, shard=shard, write_baseline=write_baseline, terminal=_terminal(), runtimes=runtime,
+            outputs=format, output=output, select=select, ignore=ignore, fail_on=fail_on, strict=strict,
+            baseline=baseline, sizes=size, jobs=jobs, cache_dir=cache_dir, statistics=statistics, quiet=quiet,
+            verbose=verbose, no_color=no_color,
+        )
     )  # fmt: skip
-    part = parse_shard(shard) if shard else None
-    report = _analyse(paths, settings, part)
-    return _conclude(report, settings, write_baseline, complete=part is None)
-
-
-def _settings(file: Path | None, **options: Any) -> Settings:
-    """The configuration file's settings with the options over them."""
-    from .analyzer.config import find, load, override
-
-    return override(load(file or find(Path.cwd())), **options)
-
-
-def _analyse(paths: list[str], settings: Settings, shard: tuple[int, int] | None = None) -> Report:
-    """The engine's report, with a progress bar when that takes more than a moment."""
-    from .analyzer.pipeline import check_paths
-    from .analyzer.reporting.formats.progress import Bar
-    from .analyzer.runtimes.catalog import devices
-    from .rules.registry import run_rules
-
-    with Bar(sys.stderr, wanted=not settings.quiet) as progress:
-        report = check_paths(
-            paths, run_rules, runtime=settings.runtimes, sizes=settings.sizes, jobs=settings.jobs, shard=shard,
-            progress=progress, results=_kept(settings.cache_dir),
-        )  # fmt: skip
-    known = {name for file in report.files for name, _, _ in file.symbols}
-    for name in sorted(settings.sizes.keys() - known):
-        _say(f"aoti-lint: warning: no input has a free size called {name}, so --size {name} does nothing")
-    other = {
-        (f.runtime, f.device): f.path
-        for f in report.files
-        if f.runtime and f.device not in (None, *devices(f.runtime))
-    }
-    for (runtime, device), path in other.items():
-        if made_for := " or ".join(devices(runtime)):
-            _say(f"aoti-lint: warning: {runtime} is for {made_for} wrappers; {path} is for {device}")
-    return report
-
-
-def _kept(folder: Path | None) -> Results | None:
-    if folder is None:
-        return None
-    from .analyzer.reporting.cache import Results
-
-    return Results(folder)
-
-
-def _conclude(report: Report, settings: Settings, new_baseline: Path | None, *, complete: bool) -> int:
-    """Writes every output and returns the exit code."""
-    from .analyzer.reporting.conclude import conclude
-    from .rules.registry import load_rules
-
-    texts, code = conclude(
-        report, settings, load_rules(), new_baseline=new_baseline, complete=complete, terminal=_terminal()
-    )
-    for output, text in texts:
-        _write(text, output.file)
-    return code
 
 
 def _terminal() -> tuple[bool, int]:
@@ -234,26 +186,14 @@ def run(
     The command gets a fresh Inductor cache. Findings point at the export call of the command's script. CMD is best set apart: aoti-lint run -- python
     export.py. The exit code is the command's own when it fails. Wrappers with findings are kept.
     """
-    import shutil
-    import tempfile
+    from .commands.run import run
 
-    from .integrations import exporter
-
-    settings = _settings(
-        config, runtimes=runtime, outputs=format, output=output, fail_on=fail_on, strict=strict, quiet=quiet,
-        verbose=verbose,
+    return _finish(
+        run(
+            command, cache=cache, config=config, terminal=_terminal(), runtimes=runtime, outputs=format, output=output,
+            fail_on=fail_on, strict=strict, quiet=quiet, verbose=verbose,
+        )
     )  # fmt: skip
-    folder = cache or Path(tempfile.mkdtemp(prefix="aoti-lint-"))
-    code = exporter.run(command, folder)
-    if code:
-        _say(f"aoti-lint: the command failed with exit code {code}")
-    report = _analyse([str(folder)], settings)
-    nothing = exporter.nothing_generated(report, folder)
-    exporter.point_at_script(report, command)
-    found = _conclude(report, settings, None, complete=False)
-    if cache is None and (nothing or not any(file.findings or file.error for file in report.files)):
-        shutil.rmtree(folder, ignore_errors=True)
-    return code or found
 
 
 @command
@@ -291,13 +231,9 @@ def kernels(
     verdict. PATH as for check. In JSON the ends are numbers over all admitted sizes, null where there is no bound; with
     text where they depend on sizes.
     """
-    from .analyzer.pipeline import kernel_rows
-    from .analyzer.reporting.formats.table import kernel_report
+    from .commands.kernels import kernels
 
-    _one_of(format, "text", "json")
-    rows, failures = kernel_rows(path, *_scope(runtime, size))
-    _write(kernel_report(rows, format), output)
-    return _failed(failures)
+    return _finish(kernels(path, runtime, size, _one_of(format, "text", "json"), output))
 
 
 @command
@@ -312,12 +248,9 @@ def graph(
 
     PATH as for check; each of several wrappers has a graph of its own.
     """
-    from .analyzer.reporting.pages import graph_text
+    from .commands.graph import FORMATS, graph
 
-    wanted = _one_of(format, "text", "dot", "json", "svg", "html")
-    text, failures = graph_text(path, wanted, *_scope(runtime, size))
-    _write(text, output)
-    return _failed(failures)
+    return _finish(graph(path, runtime, size, _one_of(format, *FORMATS), output))
 
 
 @command
@@ -331,17 +264,20 @@ def report(
     config: ConfigFile = None,
 ) -> int:
     """Write one HTML page that loads nothing: findings, their source, every storage over time. PATH as for check."""
-    from .analyzer.reporting.pages import report_page
-    from .rules.registry import run_rules
+    from .commands.report import report
 
-    if output is None and sys.stdout.isatty():
-        from .analyzer.config import ConfigError
-
-        raise ConfigError(f"a page is for a file: aoti-lint report {path} -o report.html")
-    settings = _settings(config, runtimes=runtime, sizes=size, select=select, ignore=ignore)
-    text, failures = report_page(path, run_rules, settings)
-    _write(text, output)
-    return _failed(failures)
+    return _finish(
+        report(
+            path,
+            output,
+            sys.stdout.isatty(),
+            config,
+            runtimes=runtime,
+            sizes=size,
+            select=select,
+            ignore=ignore,
+        )
+    )
 
 
 @command
@@ -357,27 +293,9 @@ def witness(
     The program needs nothing else: it allocates what the runtime does, checks the guards of the witness and touches the
     element. PATH as for check.
     """
-    from .analyzer.reporting.witness_program import program_for
-    from .rules.registry import run_rules
+    from .commands.witness import witness
 
-    text, failures = program_for(path, run_rules, finding, *_scope(runtime, size))
-    if text:
-        _write(text, output)
-    return _failed(failures)
-
-
-def _scope(runtime: str | None, sizes: list[str] | None) -> tuple[str, dict[str, Range]]:
-    """What --runtime and --size say."""
-    from .analyzer.config import parse_runtime, parse_size
-
-    return parse_runtime(runtime or "auto"), dict(map(parse_size, sizes or []))
-
-
-def _failed(failures: list[Failure]) -> int:
-    """Says what could not be analysed; the exit code."""
-    for failure in failures:
-        _say(f"aoti-lint: error: {failure.path}: {failure.error}")
-    return 3 if failures else 0
+    return _finish(witness(path, finding, output, runtime, size))
 
 
 def _one_of(value: str, *known: str) -> str:

@@ -7,7 +7,6 @@ mistake raises :class:`ConfigError` with one sentence that names the nearest rig
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterable
 from datetime import date, datetime
 from pathlib import Path
@@ -15,12 +14,10 @@ from typing import Any, Literal, TypeAlias
 
 from .model.codes import UnknownCode, expand, nearest
 from .model.record import field, record, replace
-from .reporting.formats import FORMATS
+from .toml_table import Table, read_toml
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+#: Names that ``--format`` takes, the default first.
+FORMATS: tuple[str, ...] = ("text", "json", "sarif", "github", "gitlab", "junit")
 
 FailOn: TypeAlias = Literal["error", "warning", "note", "never"]
 FAIL_ON: tuple[FailOn, ...] = ("error", "warning", "note", "never")
@@ -201,7 +198,7 @@ def load(file: Path | None) -> Settings:
     if table is None:
         raise ConfigError(f"{file} has no [tool.aoti-lint] table")
     settings = Settings(file=file.resolve())
-    for key, value in table.items():
+    for key in table.names():
         reader = KEYS.get(key)
         if reader is None:
             where = (
@@ -209,80 +206,73 @@ def load(file: Path | None) -> Settings:
             )
             raise ConfigError(f"{file}: unknown key {key!r}{where or nearest(key, KEYS)}")
         try:
-            settings = replace(settings, **reader(value, settings))
+            settings = replace(settings, **reader(table, key, settings))
         except ConfigError as e:
             raise ConfigError(f"{file}: {key}: {e}") from None
+        except ValueError as e:  # the table's own, which names file and key
+            raise ConfigError(str(e)) from None
     return settings
 
 
-def _table(file: Path) -> dict[str, Any] | None:
-    """Our table of a TOML file: the whole of aoti-lint.toml, [tool.aoti-lint] of any other."""
+def _table(file: Path) -> Table | None:
+    """Our table of a TOML file: the whole of aoti-lint.toml, [tool.aoti-lint] of a pyproject.toml."""
     try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as e:
-        raise ConfigError(f"cannot read {file}: {e.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        raise ConfigError(f"{file} is not valid TOML: {e}") from None
-    if file.name != "pyproject.toml":
-        return document
-    tools = document.get("tool")
-    table = tools.get("aoti-lint") if isinstance(tools, dict) else None
-    if table is not None and not isinstance(table, dict):
-        raise ConfigError(f"{file}: [tool.aoti-lint] is not a table")
-    return table
+        document = Table(read_toml(file), str(file))
+        if file.name != "pyproject.toml":
+            return document
+        tools = document.data.get("tool")
+        if not isinstance(tools, dict) or "aoti-lint" not in tools:
+            return None
+        return Table(tools["aoti-lint"], str(file))
+    except ValueError as e:
+        raise ConfigError(str(e)) from None
 
 
-Reader: TypeAlias = Callable[[Any, Settings], "dict[str, Any]"]
+Reader: TypeAlias = Callable[[Table, str, Settings], "dict[str, Any]"]
 
 
-def _expect(value: Any, kind: type, what: str) -> Any:
-    # bool is an int in Python, not in TOML.
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise ConfigError(f"expected {what}, found {value!r}")
-    return value
-
-
-def _strings(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    return [_expect(v, str, "a string") for v in _expect(value, list, "a list of strings")]
-
-
-def _runtime(value: Any, settings: Settings) -> dict[str, Any]:
-    names = _strings(value)
+def _runtime(t: Table, key: str, settings: Settings) -> dict[str, Any]:
+    names = t.words(key)
     if not names:
         raise ConfigError("expected a runtime's name or several")
     return {"runtimes": parse_runtimes(str(settings.root / n) if n.endswith(".toml") else n for n in names)}
 
 
 def _flag(name: str) -> Reader:
-    return lambda value, _: {name: _expect(value, bool, "true or false")}
+    return lambda t, key, _: {name: t.flag(key, False)}
 
 
-def _formats(value: Any, settings: Settings) -> dict[str, Any]:
-    outputs = [parse_format(v) for v in _strings(value)]
+def _codes(name: str) -> Reader:
+    return lambda t, key, _: {name: parse_codes(t.words(key))}
+
+
+def _path(name: str) -> Reader:
+    return lambda t, key, settings: {name: settings.root / t.text(key)}
+
+
+def _formats(t: Table, key: str, settings: Settings) -> dict[str, Any]:
+    outputs = [parse_format(v) for v in t.words(key)]
     return {"outputs": tuple(Output(o.format, o.file and settings.root / o.file) for o in outputs)}
 
 
-def _sizes(value: Any, _: Settings) -> dict[str, Any]:
-    table = _expect(value, dict, 'a table such as { s77 = "1..512" }')
-    return {"sizes": dict(parse_size(f"{name}={size}") for name, size in table.items())}
+def _sizes(t: Table, key: str, _: Settings) -> dict[str, Any]:
+    table = t.table(key)
+    return {"sizes": dict(parse_size(f"{name}={size}") for name, size in table.data.items())}
 
 
-def _jobs(value: Any, _: Settings) -> dict[str, Any]:
-    if _expect(value, int, "a number") < 1:
+def _jobs(t: Table, key: str, _: Settings) -> dict[str, Any]:
+    if t.integer(key) < 1:
         raise ConfigError("expected at least 1")
-    return {"jobs": value}
+    return {"jobs": t.integer(key)}
 
 
-def _suppress(value: Any, settings: Settings) -> dict[str, Any]:
-    entries = _expect(value, list, "[[suppress]] entries")
+def _suppress(t: Table, key: str, settings: Settings) -> dict[str, Any]:
     lines = _entry_lines(settings.file)
     read = []
-    for n, entry in enumerate(entries):
+    for n, entry in enumerate(t.tables(key)):
         line = lines[n] if n < len(lines) else 1
         try:
-            read.append(_suppression(_expect(entry, dict, "a table"), line))
+            read.append(_suppression(entry, line))
         except ConfigError as e:
             raise ConfigError(f"entry {n + 1} (line {line}): {e}") from None
     return {"suppress": tuple(read)}
@@ -291,22 +281,20 @@ def _suppress(value: Any, settings: Settings) -> dict[str, Any]:
 _ENTRY_KEYS = ("code", "path", "kernel", "buffer", "reason", "expires")
 
 
-def _suppression(entry: dict[str, Any], line: int) -> Suppression:
-    for key in entry:
+def _suppression(entry: Table, line: int) -> Suppression:
+    for key in entry.data:
         if key not in _ENTRY_KEYS:
             raise ConfigError(f"unknown key {key!r}{nearest(key, _ENTRY_KEYS)}")
     for key in ("code", "reason"):
-        if not isinstance(entry.get(key), str) or not entry[key].strip():
+        if not entry.text(key, "").strip():
             raise ConfigError(
                 f"{key!r} is missing: say {'what' if key == 'code' else 'why it'} is suppressed"
             )
-    parse_codes([entry["code"]])
-    text = {
-        k: None if k not in entry else _expect(entry[k], str, f"a string for {k!r}") for k in _ENTRY_KEYS[1:4]
-    }
+    parse_codes([entry.text("code")])
     return Suppression(
-        code=entry["code"], reason=entry["reason"], path=text["path"], kernel=text["kernel"], buffer=text["buffer"],
-        expires=_date(entry.get("expires")), line=line,
+        code=entry.text("code"), reason=entry.text("reason"), path=entry.text("path", "") or None,
+        kernel=entry.text("kernel", "") or None, buffer=entry.text("buffer", "") or None,
+        expires=_date(entry.data.get("expires")), line=line,
     )  # fmt: skip
 
 
@@ -316,8 +304,8 @@ def _date(value: Any) -> date | None:
     if value is None or isinstance(value, date):
         return value
     try:
-        return date.fromisoformat(_expect(value, str, "a date"))
-    except ValueError:
+        return date.fromisoformat(value)
+    except (ValueError, TypeError):
         raise ConfigError(f"expires must be a date such as 2027-01-31, not {value!r}") from None
 
 
@@ -332,14 +320,14 @@ def _entry_lines(file: Path | None) -> list[int]:
 KEYS: dict[str, Reader] = {
     "runtime": _runtime,
     "format": _formats,
-    "select": lambda v, _: {"select": parse_codes(_strings(v))},
-    "ignore": lambda v, _: {"ignore": parse_codes(_strings(v))},
-    "fail-on": lambda v, _: {"fail_on": parse_fail_on(_expect(v, str, "a string"))},
+    "select": _codes("select"),
+    "ignore": _codes("ignore"),
+    "fail-on": lambda t, key, _: {"fail_on": parse_fail_on(t.text(key))},
     "strict": _flag("strict"),
-    "baseline": lambda v, s: {"baseline": s.root / _expect(v, str, "a file name")},
+    "baseline": _path("baseline"),
     "size": _sizes,
     "jobs": _jobs,
-    "cache-dir": lambda v, s: {"cache_dir": s.root / _expect(v, str, "a folder's name")},
+    "cache-dir": _path("cache_dir"),
     "statistics": _flag("statistics"),
     "quiet": _flag("quiet"),
     "verbose": _flag("verbose"),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from .memory.trace import LaunchFact, ViewFact
 from .model.findings import Counts, FileReport, Finding, Report
-from .model.record import record, replace
+from .model.record import replace
 from .sources import Failure, WrapperSource, load
+from .sources.task import Task
 from .symbolic.assumptions import Interval
 
 if TYPE_CHECKING:
@@ -19,20 +20,19 @@ if TYPE_CHECKING:
     from .analysis import Analysis
     from .bounds.model import Decision
     from .model.program import Program
-    from .reporting.cache import Results
     from .runtimes import Profile
 
 #: Runs the rules over an analysis; handed in, as this package knows no rules.
 Rules = Callable[["Analysis"], list[Finding]]
 
 
-@record(frozen=True)
-class Task:
-    """One wrapper to check, once under each runtime; everything needed travels to another process."""
+class Results(Protocol):
+    """Reports kept from earlier runs."""
 
-    source: WrapperSource | Failure
-    runtimes: tuple[str, ...]
-    sizes: Mapping[str, Interval]
+    def get(self, task: Task) -> list[FileReport] | None:
+        """Those of a task, when nothing it depends on has changed."""
+
+    def put(self, task: Task, reports: list[FileReport]) -> None: ...
 
 
 def read(source: WrapperSource, processes: int = 1) -> Program:
@@ -236,9 +236,6 @@ def _run(
         yield from pool.map(work, todo)
 
 
-# -- kernels and graphs -------------------------------------------------------------------------
-
-
 def analyses(
     path: str, runtime: str = "auto", sizes: Mapping[str, Interval] | None = None
 ) -> Iterator[Analysis | Failure]:
@@ -253,44 +250,3 @@ def analyses(
             yield analyse(source, runtime, sizes or {})
         except NotAWrapper as e:
             yield Failure(source.wrapper.path, str(e))
-
-
-def kernel_rows(
-    path: str, runtime: str = "auto", sizes: Mapping[str, Interval] | None = None
-) -> tuple[list[dict[str, Any]], list[Failure]]:
-    """One row for each launch and pointer parameter, and what could not be read.
-
-    Ends are element indices relative to the pointer, over everything the launch can touch; None: unknown.
-    """
-    from .reporting.footprints import rows
-
-    found: list[dict[str, Any]] = []
-    failures: list[Failure] = []
-    for analysis in analyses(path, runtime, sizes):
-        if isinstance(analysis, Failure):
-            failures.append(analysis)
-        else:
-            found += rows(analysis)
-    return found, failures
-
-
-def graph_texts(
-    path: str, format: str, runtime: str = "auto", sizes: Mapping[str, Interval] | None = None
-) -> tuple[list[str], list[Failure]]:
-    """The alias graph of every wrapper at ``path`` as text, dot or json, and what could not be read."""
-    import json
-
-    from .reporting.alias_graph import alias_graph, to_dot, to_json, to_text
-
-    texts: list[str] = []
-    failures: list[Failure] = []
-    for analysis in analyses(path, runtime, sizes):
-        if isinstance(analysis, Failure):
-            failures.append(analysis)
-            continue
-        graph = alias_graph(analysis)
-        if format == "json":
-            texts.append(json.dumps(to_json(graph), indent=1) + "\n")
-        else:
-            texts.append(to_dot(graph) if format == "dot" else to_text(graph))
-    return texts, failures

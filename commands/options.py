@@ -34,7 +34,7 @@ def _codes(incomplete: str) -> list[str]:
 
 
 def _formats(incomplete: str) -> list[str]:
-    from ..analyzer.reporting.formats import FORMATS
+    from ..analyzer.config import FORMATS
 
     return [f for f in FORMATS if f.startswith(incomplete)]
 

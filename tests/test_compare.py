@@ -24,8 +24,8 @@ from aoti_lint.analyzer.model.record import replace
 from aoti_lint.analyzer.pipeline import check_paths
 from aoti_lint.analyzer.reporting.compare import compared, merged, row, rows
 from aoti_lint.analyzer.reporting.formats import Context, render
-from aoti_lint.analyzer.reporting.pages import report_page
 from aoti_lint.analyzer.runtimes import families, resolve_all, versions
+from aoti_lint.commands.report import report_page
 from aoti_lint.rules.registry import run_rules
 
 ROOT = Path(__file__).parent.parent

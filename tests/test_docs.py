@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from aoti_lint.analyzer.config import KEYS, load
-from aoti_lint.analyzer.reporting.formats import FORMATS
+from aoti_lint.analyzer.config import FORMATS, KEYS, load
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("*.md")])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from aoti_lint.analyzer.config import ConfigError
-from aoti_lint.analyzer.reporting.pages import graph_text
+from aoti_lint.commands.graph import graph_text
 
 DATA = Path(__file__).parent / "data/slice.wrapper.cpp"
 SVG = "{http://www.w3.org/2000/svg}"

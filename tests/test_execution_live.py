@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aoti_lint.analyzer.pipeline import kernel_rows
+from aoti_lint.commands.kernels import kernel_rows
 
 pytestmark = [
     pytest.mark.slow,

@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 from aoti_lint.analyzer.config import Settings, load
 from aoti_lint.analyzer.pipeline import analyses
-from aoti_lint.analyzer.reporting.pages import bars, report_page
+from aoti_lint.analyzer.reporting.pages import bars
 from aoti_lint.analyzer.reporting.pages import page as pages
 from aoti_lint.analyzer.reporting.pages.markup import join, tag
 from aoti_lint.analyzer.reporting.pages.memory_map import Map, maps
 from aoti_lint.analyzer.sources import Failure
+from aoti_lint.commands.report import report_page
 from aoti_lint.rules.registry import run_rules
 from browser import browser
 

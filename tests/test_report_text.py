@@ -10,9 +10,10 @@ import pytest
 from aoti_lint.analyzer.model.findings import Counts, Evidence, FileReport, Finding, Related, Report, Unknown
 from aoti_lint.analyzer.model.location import Loc
 from aoti_lint.analyzer.model.record import replace
-from aoti_lint.analyzer.reporting.formats import Context, plural, render, shown
+from aoti_lint.analyzer.reporting.formats import Context, render
 from aoti_lint.analyzer.reporting.formats.excerpt import excerpt
 from aoti_lint.analyzer.reporting.formats.progress import Bar
+from aoti_lint.analyzer.reporting.words import plural, shown
 
 PATH = "c2f.wrapper.cpp"
 LINES = {

@@ -108,7 +108,7 @@ def test_own_profile(tmp_path):
         ('extends = "executorch-mettal"', "extends: unknown runtime"),
         ("extends = 3", "extends: must be the name of a profile"),
         ('title = "x"', "alloc: missing"),
-        ('extends = "m2"\nalocc = 1', "alocc: unknown key, did you mean 'alloc'"),
+        ('extends = "m2"\nalocc = 1', "alocc: unknown key; did you mean 'alloc'"),
         (
             'extends = "m2"\n[alloc]\ncapacity = "numels"',
             "alloc.capacity: must be extent or numel, not 'numels'",

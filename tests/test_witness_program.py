@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from aoti_lint.analyzer.config import ConfigError
 from aoti_lint.analyzer.pipeline import check_paths
-from aoti_lint.analyzer.reporting.witness_program import _HEAD, _cond, _expr, _names, program_for
+from aoti_lint.analyzer.reporting.witness_program import _HEAD, _cond, _expr, _names
 from aoti_lint.analyzer.symbolic import (
     Cond,
     Expr,
@@ -26,6 +26,7 @@ from aoti_lint.analyzer.symbolic import (
     tmod,
     where,
 )  # fmt: skip
+from aoti_lint.commands.witness import program_for
 from aoti_lint.rules.registry import run_rules
 from typer.testing import CliRunner
 

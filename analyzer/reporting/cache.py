@@ -1,42 +1,24 @@
 """Results kept in a folder, so that what has not changed is not checked again.
 
 An entry is named for everything the result depends on: the texts, where they are, the runtimes asked for, the
-sizes, and the files of this tool.  Entries hold nothing but findings: one that would make anything else, or can't
-be read, counts as not there.
+sizes, and the files of this tool.  An entry that is no list of reports counts as not there.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
+import json
 import os
-import pickle
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+from ..model.findings import FileReport
 from ..model.record import record
 from ..sources import WrapperSource
-
-if TYPE_CHECKING:
-    from ..model.findings import FileReport
-    from ..pipeline import Task
-
-#: What an entry may be made of.
-_ALLOWED = {
-    "aoti_lint.analyzer.model.findings": {
-        "FileReport",
-        "Finding",
-        "Related",
-        "Evidence",
-        "Unknown",
-        "Counts",
-    },
-    "aoti_lint.analyzer.model.location": {"Loc"},
-    "aoti_lint.analyzer.model.record": {"_restored"},
-}
+from ..sources.task import Task
+from .stored import DAMAGED, from_data, to_data
 
 
 @record(frozen=True)
@@ -48,11 +30,10 @@ class Results:
     def get(self, task: Task) -> list[FileReport] | None:
         """The reports of a task, if they were kept and nothing has changed since."""
         try:
-            data = self._path(task).read_bytes()
-            found = _Reader(io.BytesIO(data)).load()
-        except Exception:  # a damaged entry can raise anything
+            entries = json.loads(self._path(task).read_text("utf-8"))
+            return [from_data(data) for data in entries] if isinstance(entries, list) else None
+        except (OSError, RecursionError, *DAMAGED):
             return None
-        return found if isinstance(found, list) else None
 
     def put(self, task: Task, reports: list[FileReport]) -> None:
         """Keep the reports of a task, unless something failed. A folder that can't be written keeps nothing."""
@@ -62,8 +43,8 @@ class Results:
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=path.parent)
-            with os.fdopen(handle, "wb") as file:
-                file.write(pickle.dumps(reports))
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump([to_data(report) for report in reports], file)
             Path(name).replace(path)
 
     def _path(self, task: Task) -> Path:
@@ -93,10 +74,3 @@ def _tool() -> str:
     root = Path(__file__).parent.parent.parent
     files = [f for folder in ("analyzer", "rules") for f in (root / folder).rglob("*") if f.suffix != ".pyc"]
     return repr([(str(f), f.stat().st_size, f.stat().st_mtime_ns) for f in sorted(files) if f.is_file()])
-
-
-class _Reader(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
-        if name in _ALLOWED.get(module, ()):
-            return super().find_class(module, name)
-        raise pickle.UnpicklingError(f"{module}.{name} is no part of a result")

@@ -17,8 +17,8 @@ from ..config import ConfigError, Settings, Suppression, parse_codes
 from ..model.codes import CODES
 from ..model.findings import FileReport, Finding, Report, fingerprint
 from ..model.location import Loc
-from .formats import plural, shown
 from .selection import harden
+from .words import plural, shown
 
 SCHEMA = "aoti-lint-baseline/1"
 _STALE = "AL903"

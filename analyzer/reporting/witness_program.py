@@ -9,16 +9,13 @@ allocated, and what is not the storage's is closed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..config import ConfigError
 from ..model.dtypes import ITEMSIZE
 from ..model.kernel import Var
 from ..model.location import Loc
-from ..sources import Failure
 from ..symbolic import Cond, Expr, Op, evaluate
-from ..symbolic.assumptions import Interval
 
 if TYPE_CHECKING:
     from ..analysis import Analysis
@@ -81,34 +78,6 @@ int main() {{
     return 3;
 }}
 """
-
-
-def program_for(
-    path: str,
-    rules: Callable[[Analysis], list[Finding]],
-    number: int,
-    runtime: str = "auto",
-    sizes: Mapping[str, Interval] | None = None,
-) -> tuple[str, list[Failure]]:
-    """The program for the ``number``-th finding of :data:`CODES` at ``path``, and what could not be analysed.
-
-    Raises ConfigError when there are not so many.
-    """
-    from ..pipeline import analyses
-
-    found: list[tuple[Analysis, Finding]] = []
-    failures: list[Failure] = []
-    for analysis in analyses(path, runtime, sizes):
-        if isinstance(analysis, Failure):
-            failures.append(analysis)
-        else:
-            found += [(analysis, f) for f in rules(analysis) if f.code in CODES]
-    if number <= len(found):
-        return witness_program(*found[number - 1]), failures
-    if failures:
-        return "", failures
-    many = f"{len(found)} finding{'s' * (len(found) != 1)}" if found else "no finding"
-    raise ConfigError(f"--finding {number}: {path} has {many} of {' or '.join(CODES)}")
 
 
 def witness_program(analysis: Analysis, finding: Finding) -> str:

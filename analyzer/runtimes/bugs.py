@@ -6,9 +6,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from ..model.record import record
+from ..toml_table import Table, read_toml
 from .catalog import find, versions
 from .profile import Profile
-from .table import Table, read_toml
 
 _FILE = Path(__file__).parent / "latent-bugs.toml"
 

@@ -6,12 +6,12 @@ from string import Formatter
 from typing import Any
 
 from ..model.dtypes import ITEMSIZE
+from ..toml_table import Table
 from . import model
 from .decide import TESTS, WORDS, is_test
 from .op_checks import CHECKS, PAIR_CHECKS
 from .ops import POLICIES, ArgPolicy, OpPolicy, ParamPolicy
 from .profile import Profile
-from .table import Table
 
 _ERRORS = (
     "abort", "undefined", "error", "Internal", "NotSupported", "NotImplemented", "InvalidArgument",

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from ..model.record import record
+from ..toml_table import read_toml
 from .build import build_profile
 from .profile import Profile
-from .table import merge, read_toml
 
 _HERE = Path(__file__).parent
 _AUTO = {"mps": "executorch-metal"}
 #: What stands for every version of every runtime, where several are taken.
 ALL = "all"
+
+#: Lists of ``[symbols]`` that a profile adds to; every other list replaces the one it extends.
+_GROWING = ("present", "maybe", "throws")
 
 
 @record(frozen=True)
@@ -146,6 +149,20 @@ def _listed(names: Any) -> str:
 def all_profiles() -> tuple[Profile, ...]:
     """Every built-in profile, by family, oldest first."""
     return tuple(_load(v.name) for f in families() for v in versions(f))
+
+
+def merge(parent: Mapping[str, Any], child: Mapping[str, Any], where: str = "") -> dict[str, Any]:
+    """``parent`` overlaid by ``child``: tables merge, other values replace."""
+    out = dict(parent)
+    for key, value in child.items():
+        before = out.get(key)
+        if isinstance(before, dict) and isinstance(value, dict):
+            out[key] = merge(before, value, key)
+        elif where == "symbols" and key in _GROWING and isinstance(before, list) and isinstance(value, list):
+            out[key] = [*before, *value]
+        else:
+            out[key] = value
+    return out
 
 
 @lru_cache(maxsize=64)

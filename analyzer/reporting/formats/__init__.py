@@ -11,13 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from ...model.record import field, record
+from ..words import shown
 
 if TYPE_CHECKING:
     from ...model.findings import Report, Severity
     from ...model.location import Loc
-
-#: Names that ``--format`` takes, the default first; each is a module of this package.
-FORMATS: tuple[str, ...] = ("text", "json", "sarif", "github", "gitlab", "junit")
 
 
 class RuleText(Protocol):
@@ -61,20 +59,13 @@ class Context:
 
 
 def render(format: str, report: Report, context: Context) -> str:
-    """The report in one of :data:`FORMATS`, ending in a line break."""
+    """The report in one of the formats, ending in a line break."""
     if format in ("sarif", "github", "gitlab", "junit"):
         from ..compare import merged
 
         report = merged(report)
     text: str = importlib.import_module(f"{__package__}.{format}").render(report, context)
     return text
-
-
-def shown(path: str, root: str) -> str:
-    """A path as people and CI services want it: relative to ``root`` when inside, with forward slashes."""
-    posix = path.replace("\\", "/")
-    base = root.replace("\\", "/").rstrip("/") + "/"
-    return posix[len(base) :] if root and posix.startswith(base) else posix.removeprefix("./")
 
 
 def place(loc: Loc, root: str) -> tuple[str, int, str]:
@@ -85,9 +76,3 @@ def place(loc: Loc, root: str) -> tuple[str, int, str]:
     path = shown(loc.path, root)
     inside = re.match(r"(.+?\.(?:pt2|zip))!(.+)", path)
     return (inside[1], 1, f"{inside[2]}:{loc.line}: ") if inside else (path, loc.line, "")
-
-
-def plural(count: int, noun: str) -> str:
-    """``1 error``, ``2 errors``, ``1,200 accesses``."""
-    ending = "" if count == 1 else "es" if noun.endswith("ss") else "s"
-    return f"{count:,} {noun}{ending}"

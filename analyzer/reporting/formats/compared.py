@@ -6,7 +6,8 @@ from collections import Counter
 
 from ...model.findings import Report
 from ..compare import Reason, Row, Verdict, rows
-from . import Context, plural, shown
+from ..words import plural, shown
+from . import Context
 from .table import table
 
 #: How verdicts read, and in the summary of many wrappers.

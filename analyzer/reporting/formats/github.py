@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...model.findings import SEVERITIES, Finding, Report, Severity
 from ...model.location import Loc
-from . import Context, place, plural
+from ..words import plural
+from . import Context, place
 
 #: GitHub shows ten annotations of a level and step; the tenth is kept for the number of the others.
 LIMIT = 9

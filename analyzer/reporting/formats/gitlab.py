@@ -7,7 +7,8 @@ from typing import Any
 
 from ...model.findings import Report, Severity, fingerprint
 from ...model.location import Loc
-from . import Context, place, shown
+from ..words import shown
+from . import Context, place
 
 _SEVERITY: dict[Severity, str] = {"error": "critical", "warning": "major", "note": "info"}
 

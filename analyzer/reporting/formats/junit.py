@@ -9,7 +9,8 @@ import re
 import xml.etree.ElementTree as ET
 
 from ...model.findings import FileReport, Finding, Report
-from . import Context, shown
+from ..words import shown
+from . import Context
 
 
 def render(report: Report, context: Context) -> str:

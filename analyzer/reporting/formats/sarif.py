@@ -10,7 +10,8 @@ from urllib.parse import quote
 from ...model.codes import CODES
 from ...model.findings import FileReport, Finding, Report, Severity
 from ...model.location import Loc
-from . import Context, RuleText, shown
+from ..words import shown
+from . import Context, RuleText
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 

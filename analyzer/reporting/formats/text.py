@@ -13,7 +13,8 @@ from ...model.codes import CODES
 from ...model.findings import SEVERITIES, FileReport, Finding, Report, Severity
 from ...model.location import Loc
 from ..compare import compared, merged
-from . import Context, plural, shown
+from ..words import plural, shown
+from . import Context
 from .compared import tables
 from .excerpt import Excerpt, excerpt
 

@@ -12,7 +12,7 @@ from ...model.codes import CODES
 from ...model.findings import SEVERITIES, FileReport, Finding, Report
 from ...model.record import field, record
 from ..compare import compared, rows
-from ..formats import plural
+from ..words import plural
 from .bars import table
 from .excerpts import Excerpts
 from .markup import Markup, join, tag

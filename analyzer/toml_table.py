@@ -1,20 +1,18 @@
-"""Reading a TOML profile: merging what it extends, and checking every key while it is read."""
+"""Tables of a TOML file, of a configuration or a profile: every key is checked while it is read, and none is left over."""
 
 from __future__ import annotations
 
-import difflib
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from .model.codes import nearest
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-#: Lists of ``[symbols]`` that a profile adds to; every other list replaces the one it extends.
-_GROWING = ("present", "maybe", "throws")
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -22,24 +20,10 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as e:
-        raise ValueError(f"{path}: {e.strerror or e}") from None
+        raise ValueError(f"cannot read {path}: {e.strerror or e}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        raise ValueError(f"{path}: {e}") from None
+        raise ValueError(f"{path}: not valid TOML: {e}") from None
     return tables
-
-
-def merge(parent: Mapping[str, Any], child: Mapping[str, Any], where: str = "") -> dict[str, Any]:
-    """``parent`` overlaid by ``child``: tables merge, other values replace."""
-    out = dict(parent)
-    for key, value in child.items():
-        before = out.get(key)
-        if isinstance(before, dict) and isinstance(value, dict):
-            out[key] = merge(before, value, key)
-        elif where == "symbols" and key in _GROWING and isinstance(before, list) and isinstance(value, list):
-            out[key] = [*before, *value]
-        else:
-            out[key] = value
-    return out
 
 
 class Table:
@@ -73,7 +57,7 @@ class Table:
     def text(self, key: str, default: str | None = None, among: Iterable[str] | None = None) -> str:
         value: str = self._get(key, str, "text", default)
         if among is not None and value != default and value not in among:
-            raise self.error(key, f"must be {_listed(among)}, not {value!r}{_nearest(value, among)}")
+            raise self.error(key, f"must be {_listed(among)}, not {value!r}{nearest(value, among)}")
         return value
 
     def flag(self, key: str, default: bool) -> bool:
@@ -84,11 +68,15 @@ class Table:
         value: int = self._get(key, int, "a whole number", default)
         return value
 
+    def words(self, key: str) -> list[str]:
+        """One text, or a list of them."""
+        return [self.text(key)] if isinstance(self.data.get(key), str) else list(self.texts(key))
+
     def texts(self, key: str, among: Iterable[str] | None = None) -> tuple[str, ...]:
         values: list[str] = self._items(key, str, "text")
         for v in values:
             if among is not None and v not in among:
-                raise self.error(key, f"{v!r} is none of {_listed(among)}{_nearest(v, among)}")
+                raise self.error(key, f"{v!r} is none of {_listed(among)}{nearest(v, among)}")
         return tuple(values)
 
     def numbers(self, key: str) -> tuple[int, ...]:
@@ -121,13 +109,8 @@ class Table:
         """Raise ValueError if there are keys that were not read."""
         for key in self.data:
             if key not in self.asked:
-                raise self.error(key, f"unknown key{_nearest(key, self.asked)}")
+                raise self.error(key, f"unknown key{nearest(key, self.asked)}")
 
 
 def _listed(names: Iterable[str]) -> str:
     return " or ".join(sorted(names))
-
-
-def _nearest(name: str, names: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(names), 1)
-    return f", did you mean {close[0]!r}?" if close else ""
