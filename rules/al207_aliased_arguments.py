@@ -1,4 +1,4 @@
-"""AL207: one storage through two pointers of a kernel, with different maps, and one of them written."""
+"""AL207: a kernel writes elements of a storage that another of its iterations uses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def check(analysis: Analysis) -> Iterator[Finding]:
 
 def _severity(h: Hazard) -> Severity:
     """What two stores leave may be the same; what a load gives depends on the order."""
-    return "error" if h.use.access.kind == "load" else "warning"
+    doubt = h.meeting is not None and h.meeting.doubt
+    return "error" if h.use.access.kind == "load" and not doubt else "warning"
 
 
 def _order(h: Hazard, m: Meeting) -> str:
@@ -42,7 +43,7 @@ def _order(h: Hazard, m: Meeting) -> str:
     when = "writes at the same time" if m.concurrent else "has already overwritten"
     return (
         f"{kernel} {verb} element {m.element} of {storage} through {h.use.param.name} ({first}), which it {when} "
-        f"through {h.write.param.name} ({second}){at(m.sizes)}"
+        f"through {h.write.param.name} ({second}){at(m.sizes)}{f'; {m.doubt}' if m.doubt else ''}"
     )
 
 
@@ -73,12 +74,16 @@ RULE = Rule(
     code="AL207",
     name="aliased-arguments",
     severity="error",
-    summary="A kernel is given one storage through two pointers and writes elements that another iteration uses.",
+    summary="A kernel writes elements that another iteration reads, through one pointer or two to one storage.",
     explanation="""
-    A kernel that works in place is right when each iteration touches its own elements only. When it reads through
-    one pointer what another iteration writes through the other, the result depends on their order: the
-    iterations of a grid or a parallel loop have none, and those of an ordinary loop read what was already
-    overwritten. Views of one buffer that share no element are fine, and so is the same map through both pointers.
+    A kernel that works in place is right when each iteration touches its own elements only. When it reads what
+    another iteration writes, through the same pointer or through two that are given one storage, the result depends
+    on their order: the iterations of a grid or a parallel loop have none, and those of an ordinary loop read what was
+    already overwritten. Views of one buffer that share no element are fine, and so is the same map for both.
+
+    Threads of one group or program are ordered by a barrier between the two accesses. Without one, a thread of
+    another SIMD group or warp may read before or after the write. That is so too where every thread of a group
+    reads and writes one element, as a running statistic.
 
     A pointer that is `__restrict__`, or `constant` in Metal, promises that its memory is not written through
     another one. When it is, by the same map, that is a warning: the compiler may keep or move loads. Metal kernels
@@ -95,5 +100,6 @@ RULE = Rule(
     """,
     since="0.1.0",
     check=check,
-    help="Give the kernel a buffer of its own to write: clone the input before it is changed in place.",
+    help="Give the kernel a buffer of its own to write (clone the input before it is changed in place), or put a "
+    "barrier between the two accesses where threads of one group exchange values.",
 )

@@ -10,6 +10,7 @@ from aoti_lint.analyzer.concurrency.self_overlap import _overlap
 from aoti_lint.analyzer.concurrency.write_races import Race, _of_parameter, rivals
 from aoti_lint.analyzer.memory.trace import Verdict
 from aoti_lint.analyzer.model.kernel import Param, Var
+from aoti_lint.analyzer.model.record import replace
 from aoti_lint.analyzer.symbolic import (
     TRUE,
     Expr,
@@ -18,6 +19,7 @@ from aoti_lint.analyzer.symbolic import (
     const,
     evaluate,
     floordiv,
+    maximum,
     mod,
     opaque,
     sym,
@@ -347,3 +349,64 @@ def test_sizes_that_a_wrapper_refuses_prove_nothing() -> None:
     assert found is not None and found.sizes["s"] % 8 == 0 and found.sizes["s"] > 2
     never = Ranges({"s": (2, 8)}, [compare("==", mod(s, 8), 7), compare("<", s, 4)])
     assert race(group, never) is None
+
+
+# -- AL207 within a program, and through one pointer
+
+
+def lanes(value: Expr, barrier: int = 0, mine: int = 256) -> list[Verdict]:
+    """A store by lane ``i`` to element ``i`` and a later load at ``value`` of ``j``, of one program with 256 lanes."""
+    xs, i, j = [var("pid0", 8)], var("i", mine, "lane"), var("j", 256, "lane")
+    group = [
+        access("store", "p", sym("i") + 256 * sym("pid0"), [*xs, i], ["i"]),
+        access("load", "p", value + 256 * sym("pid0"), [*xs, j]),
+        access("store", "q", sym("j") + 256 * sym("pid0"), [*xs, j], ["j"]),
+    ]
+    after = [replace(a, barriers=(0, barrier)) for a in group[1:]]
+    return launch([group[0], *after])
+
+
+def test_a_lane_reads_what_another_lane_of_its_program_has_stored() -> None:
+    (found,) = _of_storage(on_one(lanes(255 - sym("j"))), Ranges())
+    assert found.meeting is not None and found.meeting.doubt
+    assert found.meeting.first["j"] + found.meeting.second["i"] == 255
+
+
+def on_one(group: list[Verdict]) -> list[Verdict]:
+    return [v for v in group if v.param.name == "p"]
+
+
+def test_lanes_that_wait_or_read_back_their_own_element_are_fine() -> None:
+    assert not list(_of_storage(on_one(lanes(255 - sym("j"), barrier=1)), Ranges()))
+    assert not list(_of_storage(on_one(lanes(sym("j"))), Ranges()))
+    # lane j reads what lane j - 1 has stored, in the same warp or at its edge: 31 and 32 are told apart
+    (edge,) = _of_storage(on_one(lanes(maximum(sym("j") - 1, 0))), Ranges())
+    assert edge.meeting is not None and edge.meeting.first["j"] % 32 == 0
+    # blocks of two shapes have other lanes
+    assert not list(_of_storage(on_one(lanes(255 - sym("j"), mine=128)), Ranges()))
+
+
+def test_programs_that_waited_for_each_other_are_ordered() -> None:
+    xs = [var("pid0", 8)]
+    stores, loads = access("store", "p", sym("pid0"), xs, ["pid0"]), access("load", "p", 7 - sym("pid0"), xs)
+    assert list(_of_storage(launch([stores, loads]), Ranges()))
+    assert not list(_of_storage(launch([stores, replace(loads, barriers=(1, 1))]), Ranges()))
+
+
+def test_kernels_with_atomics_have_ways_to_wait() -> None:
+    xs = [var("pid0", 8)]
+    stores, loads = access("store", "p", sym("pid0"), xs, ["pid0"]), access("load", "p", 7 - sym("pid0"), xs)
+    ticket = access("atomic", "q", 0, xs)
+    assert not list(_of_storage(on_one(launch([stores, ticket, loads])), Ranges()))
+
+
+def test_a_parallel_loop_that_turns_its_memory_around() -> None:
+    xs = [var("x", 8, "parallel", loop=1)]
+    group = [
+        access("load", "p", 7 - sym("x"), xs),
+        access("store", "p", sym("x"), xs, ["x"]),
+    ]
+    (found,) = _of_storage(launch(group, dialect="cpp"), Ranges())
+    assert found.meeting is not None and found.meeting.concurrent
+    swapped = launch(group[::-1], dialect="cpp")  # a load after the store: what it means depends on the round
+    assert not list(_of_storage(swapped, Ranges()))

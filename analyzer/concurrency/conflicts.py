@@ -1,7 +1,7 @@
 """Two accesses of a launch that meet: different iterations, one element, and an order that matters.
 
-On a GPU every iteration of the grid runs at any time.  Threads of one group that share a reduction, and what one
-program does, are ordered by the kernel itself and are not compared.  In a C++ kernel only accesses in the same
+On a GPU every iteration of the grid runs at any time.  Threads of one group that share a reduction are ordered where
+a barrier stands between the two accesses.  In a C++ kernel only accesses in the same
 loop are: a parallel one runs in any order, any other one forwards.
 """
 
@@ -16,8 +16,8 @@ from ..bounds.corner import outermost
 from ..memory.trace import Verdict
 from ..model.dtypes import ITEMSIZE
 from ..model.kernel import Var
-from ..model.record import record
-from ..symbolic import TRUE, Cond, Expr, evaluate, evaluate_cond, sym
+from ..model.record import record, replace
+from ..symbolic import ONE, TRUE, Cond, Expr, evaluate, evaluate_cond, product, sym
 from ..symbolic.assumptions import Ranges
 from ..symbolic.sampling import sizes_to_try
 from .injective import injective
@@ -27,13 +27,15 @@ from .pairs import meetings, points
 Accessed: TypeAlias = "tuple[Expr, tuple[Var, ...], Cond]"
 
 _REDUCTION = re.compile(r"r\d+_index\Z")
+#: Threads that a Metal device runs in step.
+_SIMD_GROUP = 32
 
 
 @record(frozen=True)
 class Meeting:
     """Iteration ``first`` of one access and ``second`` of another reach ``element`` of the storage.
 
-    ``concurrent``: they may run in any order; otherwise the second runs before the first.
+    ``concurrent``: they may run in any order; otherwise the second runs before the first.  ``doubt``: what is not known.
     """
 
     first: dict[str, int]
@@ -41,6 +43,11 @@ class Meeting:
     element: int
     sizes: dict[str, int]
     concurrent: bool
+    doubt: str = ""
+
+
+#: The doubt about lanes of one Triton program.
+DIFFERENT_WARPS = "whether the two lanes are in different warps is not known"
 
 
 def meet(a: Verdict, b: Verdict, ranges: Ranges, in_order: bool) -> list[Meeting]:
@@ -53,13 +60,57 @@ def meet(a: Verdict, b: Verdict, ranges: Ranges, in_order: bool) -> list[Meeting
     names = tuple(v.name for v in shared) if in_order else concurrent
     if not names or _size(a) != _size(b) or a.index is None or b.index is None or disjoint(a, b, ranges):
         return []
-    mine, theirs = _absolute(a), _absolute(b)
+    mine, theirs = absolute(a), absolute(b)
     key = ("meet", mine, theirs, names, concurrent)
     if key not in ranges.memo:
         apart = agree(mine, theirs, shared[: len(names)], ranges)
         ranges.memo[key] = [] if apart else _search(mine, theirs, names, concurrent, ranges)
     found: list[Meeting] = ranges.memo[key]
-    return found
+    return _told(found, a, b)
+
+
+def _told(found: list[Meeting], a: Verdict, b: Verdict) -> list[Meeting]:
+    """Meetings that the device does not order, those that are sure to be unordered first.
+
+    Threads of one SIMD group of a Metal device go on together.  So do lanes of one warp of a Triton program, but which lanes
+    a warp has is up to the compiler.
+    """
+    kernel = a.launch.kernel
+    if kernel is None or kernel.dialect == "cpp":
+        return found
+    if kernel.dialect == "metal":
+        return [m for m in found if not _in_step(a, m)]
+    apart = [m for m in found if _programs(a, m)]
+    within = found if a.access.barriers == b.access.barriers else []
+    return apart or [replace(m, doubt=DIFFERENT_WARPS) for m in within]
+
+
+def _programs(v: Verdict, m: Meeting) -> bool:
+    """Whether both iterations are known to be of different programs."""
+    for name in m.first:
+        index = re.fullmatch(r"([xyz])index", name)
+        block = v.launch.scalars.get(f"{index.group(1).upper()}BLOCK", ONE * 0).value if index else 1
+        if block and name in m.second and m.first[name] // block != m.second[name] // block:
+            return True
+    return False
+
+
+def _in_step(v: Verdict, m: Meeting) -> bool:
+    """Whether both iterations are threads of one SIMD group of a Metal launch."""
+    scalars = v.launch.scalars
+    if not any(f"group.{i}" in scalars for i in range(3)):
+        return False
+    place, width = [0, 0], 1
+    for i, x in enumerate(x for x in v.vars if x.kind == "grid"):
+        group = scalars.get(f"group.{i}", ONE).value
+        if group is None or x.extent != scalars.get(f"grid.{i}") or x.name not in m.first:
+            return False
+        one, other = m.first[x.name], m.second[x.name]
+        if one // group != other // group:
+            return False
+        place = [p + at % group * width for p, at in zip(place, (one, other), strict=True)]
+        width *= group
+    return place[0] // _SIMD_GROUP == place[1] // _SIMD_GROUP
 
 
 def _search(
@@ -88,8 +139,26 @@ def common(a: Verdict, b: Verdict) -> list[Var]:
                 break
             out.append(x)
         return out
-    grids = [{v.name: v for v in x.vars if v.kind == "grid" and not _REDUCTION.match(v.name)} for x in (a, b)]
+    if a.access.barriers[0] != b.access.barriers[0]:
+        return []  # all programs have waited for each other
+    apart = _group_unordered(a, b)
+    grids = [
+        {v.name: v for v in x.vars if v.kind == "grid" and (apart or not _REDUCTION.match(v.name))}
+        for x in (a, b)
+    ]
     return list(grids[0].values()) if grids[0] == grids[1] else []
+
+
+def _group_unordered(a: Verdict, b: Verdict) -> bool:
+    """Whether threads of one Metal group may do the two accesses in any order.
+
+    No barrier stands between them, and the group is more than one SIMD group, whose threads go on together.
+    """
+    kernel, scalars = a.launch.kernel, a.launch.scalars
+    if kernel is None or kernel.dialect != "metal" or a.access.barriers != b.access.barriers:
+        return False
+    threads = product([scalars.get(f"group.{i}", ONE) for i in range(3)]).value
+    return threads is not None and threads > _SIMD_GROUP
 
 
 def loops(v: Verdict) -> list[Var]:
@@ -117,8 +186,8 @@ def _size(v: Verdict) -> int | None:
     return ITEMSIZE.get(v.param.dtype or v.tensor.dtype)
 
 
-def _absolute(v: Verdict) -> Accessed:
-    """A load counts where its value is used."""
+def absolute(v: Verdict) -> Accessed:
+    """An access by elements of its storage. A load counts where its value is used."""
     assert v.index is not None
     used = v.access.used.substitute(v.launch.scalars)
     return v.index + v.start, v.vars, v.guard & used if v.access.kind == "load" else v.guard

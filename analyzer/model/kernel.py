@@ -10,6 +10,9 @@ from .record import field, record
 
 VarKind: TypeAlias = Literal["grid", "parallel", "loop", "lane", "data"]
 
+#: Barriers of the whole grid, and of the threads of a group or program, that were passed so far.
+Barriers: TypeAlias = "tuple[int, int]"
+
 
 @record(frozen=True)
 class Var:
@@ -67,6 +70,7 @@ class Access:
     ``index_bits`` and ``index_signed``: the type the index is computed in, its value being taken not to overflow;
     ``narrow`` are those of ``names`` in the index that are computed in 32 bits, with their signedness.
     ``taken`` are the values behind index and guard that are taken not to wrap: unless each fits, nothing is proved.
+    ``barriers`` stand before the access in the text; only whether they differ between two accesses matters.
     """
 
     param: str
@@ -84,6 +88,7 @@ class Access:
     index_signed: bool = True
     narrow: tuple[tuple[str, bool], ...] = ()
     taken: tuple[Narrow, ...] = ()
+    barriers: Barriers = (0, 0)
 
 
 @record(frozen=True)

@@ -224,6 +224,8 @@ class Expressions:
     # -- calls
     def _call(self, n: Node) -> Value:
         name = str(n.value)
+        if name == "simdgroup_barrier":
+            self.r.barriers += 1  # threads of other SIMD groups are not told apart from those it orders
         if name.startswith("threadgroup_"):
             return self._group_call(name, n)
         if name == "atomic_add":
@@ -279,6 +281,7 @@ class Expressions:
     def _group_call(self, name: str, n: Node) -> Value:
         """A reduction over the threads of a group: the same result for all of them."""
         args = [self.value(k) for k in n.kids]
+        self.r.barriers += 1
         if name == "threadgroup_barrier":
             return Value("")
         out = self._opaque_use(n, args[0].type if args else "", args)

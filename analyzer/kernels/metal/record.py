@@ -36,6 +36,7 @@ class Draft:
     reason: str | None
     narrow: tuple[tuple[str, bool], ...] = ()
     used: Cond | None = None
+    barriers: int = 0
 
 
 @record
@@ -52,6 +53,8 @@ class Record:
     path: Cond = TRUE
     loops: tuple[Var, ...] = ()
     masks: int = 0
+    #: Barriers of the group, those inside its reductions too.
+    barriers: int = 0
     data: dict[str, Var] = field(default_factory=dict)
     #: Those of ``data`` that were computed, not loaded.
     computed: set[str] = field(default_factory=set)
@@ -147,7 +150,7 @@ class Record:
         self.drafts.append(
             Draft(
                 pointer.base, kind, pointer, self.path, self.loops, self.loc(node), text, names, deps, reason,
-                narrow,
+                narrow, barriers=self.barriers,
             )
         )  # fmt: skip
         self.sink(pointer)
@@ -191,4 +194,5 @@ class Record:
             index_bits=32 if bits <= 32 else 64,
             index_signed=signed or bits < 32,
             narrow=d.narrow,
+            barriers=(0, d.barriers),
         )

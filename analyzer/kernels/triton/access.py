@@ -45,7 +45,7 @@ def build(state: State, raw: RawAccess, loc: Loc) -> Access:
         tuple(Var(n, v.extent, v.kind, v.lo, v.hi) for n, v in draft.vars.items()), draft.guard, loc,
         raw.text, reason, names,
         None if draft.deps is None else frozenset(draft.deps & draft.vars.keys()), draft.used, raw.ptr.bits,
-        narrow=tuple((k, True) for k, _ in names if k in raw.narrow),
+        narrow=tuple((k, True) for k, _ in names if k in raw.narrow), barriers=raw.barriers,
     )  # fmt: skip
 
 

@@ -85,6 +85,13 @@ _SAME = ("multiple_of", "max_contiguous", "max_constancy", "promote_to_tensor", 
 
 def call_function(name: str, c: Call) -> Value:
     """The value of a call to a function of that name; raises Unsupported where a pointer goes somewhere unknown."""
+    if (
+        name in _REDUCTIONS
+        or name in _SCANS
+        or name in _SCRAMBLE
+        or name in ("debug_barrier", "dot", "dot_scaled")
+    ):
+        c.state.barrier()  # lanes exchange values: whether they wait is up to the compiler, except for the barrier
     handler = _HANDLERS.get(name)
     if handler is not None:
         return handler(c)

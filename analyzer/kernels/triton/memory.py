@@ -128,7 +128,7 @@ def _record(
     narrow = tuple(k for k, v in names if v.bits == 32 and re.search(rf"\b{re.escape(k)}\b", text))
     raw = RawAccess(
         kind, ptr, shape, mask.cond, tuple(state.path), tuple(state.loops), tuple(state.facts),
-        node, text, shown, deps, load_id, narrow,
+        node, text, shown, deps, load_id, narrow, state.barriers,
     )  # fmt: skip
     state.accesses.append(raw)
 
@@ -180,6 +180,7 @@ def helper(state: State, name: str, args: Sequence[Value], node: ast.Call) -> Va
     ptr = args[0] if args and isinstance(args[0], Ptr) else None
     if name == "x_grid_barrier" and ptr is not None:
         _record(state, "atomic", ptr, Bool(cond=TRUE), node, "semaphore", (), None, None)
+        state.barrier(grid=True)
         return NONE
     if name.startswith("exclusive_scan_decoupled_lookback") and ptr is not None and len(args) >= 3:
         return _lookback(state, ptr, args, node, wide=name.endswith("_64"))

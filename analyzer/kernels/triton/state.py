@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from ...model.kernel import VarKind
+from ...model.kernel import Barriers, VarKind
 from ...model.record import field, record
 from ...symbolic import FALSE, ONE, TRUE, ZERO, Cond, Expr, opaque, sym
 from ...symbolic.assumptions import Interval, Ranges
@@ -56,6 +56,7 @@ class RawAccess:
     load_id: int | None
     #: Those of ``names`` in the text that are computed in 32 bits.
     narrow: tuple[str, ...] = ()
+    barriers: Barriers = (0, 0)
 
 
 @record
@@ -71,6 +72,7 @@ class State:
     programs: dict[int, Expr] = field(default_factory=dict)
     accesses: list[RawAccess] = field(default_factory=list)
     unmodelled: list[tuple[str, ast.AST]] = field(default_factory=list)
+    barriers: Barriers = (0, 0)
     #: Where the value of each load is used, by load.
     used: dict[int, Cond] = field(default_factory=dict)
     #: Above 0 while a loop body is read only to learn how its variables change.
@@ -185,6 +187,11 @@ class State:
             yield
         finally:
             self.path.pop()
+
+    def barrier(self, grid: bool = False) -> None:
+        """The lanes of a program, or all programs, wait for each other."""
+        programs, lanes = self.barriers
+        self.barriers = (programs + grid, lanes + 1)
 
     def note(self, text: str, node: ast.AST) -> None:
         """A statement that was not understood and may touch memory."""
