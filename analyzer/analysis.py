@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from .bounds import decide
 from .bounds.model import Decision, IndexRange
+from .bounds.narrow import wrapping
 from .memory.replay import Replay
 from .memory.storage import Storage, Tensor, start_of
 from .memory.trace import Fact, LaunchFact, UnmodelledFact, Verdict
@@ -178,6 +179,19 @@ def _verdicts(
         yield _verdict(fact, access, param, tensor, env, ranges, decisions, n)
 
 
+def _unless_wrapped(
+    decision: Decision, access: Access, vars_: tuple[Var, ...], env: Mapping[str, Expr], ranges: Ranges
+) -> Decision:
+    """A proof holds only if what it takes for granted does: that values of few bits do not wrap around."""
+    if decision.status != "proved" or not access.taken:
+        return decision
+    n = wrapping(access.taken, vars_, env, ranges)
+    if n is None:
+        return decision
+    kind = f"{'' if n.signed else 'u'}int{n.bits}"
+    return Decision("unknown", decision.range, reason=f"{n.text} may not fit {kind}, and wrap around")
+
+
 def _verdict(
     fact: LaunchFact,
     access: Access,
@@ -196,6 +210,7 @@ def _verdict(
     decision = decisions.get(key)
     if decision is None:
         decision = _decide(fact, access, index, vars_, guard, start, capacity, tensor, ranges)
+        decision = _unless_wrapped(decision, access, vars_, env, ranges)
         decisions[key] = decision
     return Verdict(fact, access, param, tensor, index, vars_, guard, start, capacity, decision)
 

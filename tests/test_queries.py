@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 from aoti_lint.analyzer.bounds import decide
+from aoti_lint.analyzer.bounds.narrow import fits
 from aoti_lint.analyzer.checks.constants import shortage
 from aoti_lint.analyzer.checks.index_overflow import wraps
 from aoti_lint.analyzer.memory.byte_span import apart, region, share
 from aoti_lint.analyzer.memory.storage import Storage, Tensor
 from aoti_lint.analyzer.memory.trace import LaunchFact, Verdict
-from aoti_lint.analyzer.model.kernel import Access, Kernel, Param, Var
+from aoti_lint.analyzer.model.kernel import Access, Kernel, Narrow, Param, Var
 from aoti_lint.analyzer.model.location import Loc
 from aoti_lint.analyzer.model.program import Constant, Launch
+from aoti_lint.analyzer.model.record import replace
 from aoti_lint.analyzer.symbolic import TRUE, Cond, Expr, compare, const, sym
 from aoti_lint.analyzer.symbolic.assumptions import Ranges
 
@@ -148,3 +150,22 @@ def test_sizes_without_an_upper_bound_are_taken_to_fit() -> None:
         assert (found is not None) is wrapped
         if found is not None:
             assert found.witness["x"] == 32768 and found.witness["s0"] > 32768
+
+
+def test_nothing_is_proved_of_a_value_that_may_wrap() -> None:
+    # k*x with x below 40000: it fits for k = 50000, not for k = 60000; only there the path x < 30000 is needed
+    product = Narrow("k * x", sym("k") * X, 32, True, vars=(Var("x", const(40000), "grid"),))
+    below = replace(product, path=compare("<", X, 30000))
+    for narrow, factor, fits_ in ((product, 50000, True), (product, 60000, False), (below, 60000, True)):
+        assert fits(narrow, (), {"k": const(factor)}, NONE) is fits_
+    assert fits(
+        product, (), {}, Ranges({"k": (2, None)})
+    )  # a size without an upper bound is taken to be small
+    assert not fits(product, (), {"k": const(-60000)}, NONE)  # below the least value
+
+
+def test_the_first_point_at_which_a_part_of_the_index_wraps() -> None:
+    product = Narrow("65536 * r", sym("r") * 65536, 32, True, vars=(Var("r", const(40000), "grid"),))
+    found = wraps(verdict(Y, grid(1, 5), TRUE, NONE, taken=(product,)), NONE)
+    assert found is not None
+    assert (found.text, found.value, found.witness["r"]) == ("65536 * r", 2**31, 32768)

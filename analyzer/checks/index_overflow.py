@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ..bounds import decide, index_range
 from ..bounds.model import Decision
+from ..bounds.narrow import endless, variables
 from ..memory.trace import Verdict
 from ..model.kernel import Var
 from ..model.record import record, replace
@@ -27,77 +28,90 @@ class Wrap:
     witness: dict[str, int]
 
 
+@record(frozen=True)
+class _Typed:
+    """A value that must be in ``low .. high`` wherever ``guard`` holds."""
+
+    text: str
+    value: Expr
+    low: int
+    high: int
+    vars: tuple[Var, ...]
+    guard: Cond
+
+
 def wraps(v: Verdict, ranges: Ranges) -> Wrap | None:
-    """The first 32-bit value of an access that wraps around; None where all fit, or none is known not to.
+    """The first value of an access that wraps around; None where all fit, or none is known not to.
 
     A dynamic size without an upper bound is taken to be small enough.
     """
-    for text, value, signed in _narrow(v):
-        found = _wrap(v, text, value, signed, ranges)
+    for typed in _narrow(v):
+        found = _wrap(v, typed, ranges)
         if found is not None:
             return found
     return None
 
 
-def _narrow(v: Verdict) -> Iterator[tuple[str, Expr, bool]]:
-    """(text, value, signed) of what is computed in 32 bits."""
+def _narrow(v: Verdict) -> Iterator[_Typed]:
+    """What is computed in few bits."""
+
+    def whole(text: str, value: Expr, signed: bool) -> _Typed:
+        limit = 1 << 31 if signed else 1 << 32
+        return _Typed(text, value, -limit, limit - 1, v.vars, v.guard)
+
     if v.index is not None and v.access.index_bits <= 32:
-        yield v.access.text, v.index, v.access.index_signed
+        yield whole(v.access.text, v.index, v.access.index_signed)
     values = dict(v.access.names)
+    env = v.launch.scalars
     for name, signed in v.access.narrow:
-        yield name, values[name].substitute(v.launch.scalars), signed
+        yield whole(name, values[name].substitute(env), signed)
+    for n in v.access.taken:
+        used = variables(n, v.vars, env)
+        yield _Typed(n.text, n.value.substitute(env), n.low, n.high, used, n.path.substitute(env))
 
 
-def _wrap(v: Verdict, text: str, value: Expr, signed: bool, ranges: Ranges) -> Wrap | None:
-    limit = 1 << 31 if signed else 1 << 32
-    most = index_range(value, v.vars, v.guard, ranges).max
-    if most is None or ranges.nonneg(const(limit - 1) - most) is True or _endless(v, value, ranges):
+def _wrap(v: Verdict, t: _Typed, ranges: Ranges) -> Wrap | None:
+    found = index_range(t.value, t.vars, t.guard, ranges)
+    above = found.max is not None and ranges.nonneg(const(t.high) - found.max) is not True
+    below = found.min is not None and ranges.nonneg(found.min - t.low) is not True
+    if not (above or below) or endless(t.value, t.vars, ranges):
         return None
-    search = _Search(value, v.vars, v.guard, limit, ranges)
+    search = _Search(t, ranges)
     decision = search.decide({})
     if decision.status != "fault":
         return None
     witness = search.first(decision.witness or {})
-    reached = int(evaluate(value, witness))
-    return Wrap(v, text, reached, limit, witness) if not -limit <= reached < limit else None
-
-
-def _endless(v: Verdict, value: Expr, ranges: Ranges) -> bool:
-    """Whether a size in it has no upper bound."""
-    extents = [x.extent.symbols for x in v.vars if x.extent is not None]
-    symbols = value.symbols.union(*extents)
-    return any(ranges.bounds[n][1] is None for n in symbols & ranges.bounds.keys())
+    reached = int(evaluate(t.value, witness))
+    return None if t.low <= reached <= t.high else Wrap(v, t.text, reached, t.high + 1, witness)
 
 
 @record(frozen=True)
 class _Search:
-    value: Expr
-    variables: tuple[Var, ...]
-    guard: Cond
-    limit: int
+    typed: _Typed
     ranges: Ranges
 
     def decide(self, fixed: Mapping[str, Expr], shortened: Mapping[str, int] | None = None) -> Decision:
         """Whether the value fits, with some symbols fixed and some variables cut short."""
         cut = shortened or {}
+        t = self.typed
         variables = tuple(
             replace(
                 x, extent=const(cut[x.name]) if x.name in cut else x.extent and x.extent.substitute(fixed)
             )
-            for x in self.variables
+            for x in t.vars
             if x.name not in fixed
         )
         return decide(
-            self.value.substitute(fixed), variables, self.guard.substitute(fixed),
-            const(self.limit), const(2 * self.limit), self.ranges,
+            t.value.substitute(fixed), variables, t.guard.substitute(fixed),
+            const(-t.low), const(t.high - t.low + 1), self.ranges,
         )  # fmt: skip
 
     def first(self, witness: Mapping[str, int]) -> dict[str, int]:
         """The smallest values, variable by variable, at which it still does not fit."""
-        names = {x.name for x in self.variables}
+        names = {x.name for x in self.typed.vars}
         out = {n: n_value for n, n_value in witness.items() if n not in names}
         fixed = {n: const(x) for n, x in out.items()}
-        for x in self.variables:
+        for x in self.typed.vars:
             if x.extent is None:
                 out[x.name] = witness[x.name]
             else:
