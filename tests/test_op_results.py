@@ -116,3 +116,47 @@ def test_pieces_of_a_pool_are_aligned_to_64_bytes(offset: str, verdict: str) -> 
     found = report(body, "float", 24)
     assert not found.counts.unmodelled_statements and found.counts.accesses[verdict] >= 1
     assert bool(found.counts.accesses["fault"]) is (verdict == "fault")
+
+
+CONVOLUTION = (
+    "    AtenTensorHandle buf1_handle;\n    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_{device}_convolution(arg0_1, arg1_1, nullptr, "
+    "{pair}, 2, {none}, 2, {pair}, 2, 0, {none}, 2, {groups}L, &buf1_handle));\n    RAIIAtenTensorHandle buf1(buf1_handle);\n"
+    '    if (_check_aoti_runtime_check_inputs_env()) {{{{ assert_size_stride(buf1, {{{{1L, 8L, 5L, 6L}}}}, {{{{{stated}}}}}, "conv"); }}}}\n'
+)
+NCHW, NHWC = "240L, 30L, 6L, 1L", "240L, 1L, 48L, 8L"
+
+
+def convolution(
+    device: str, x: tuple[int, ...], w: tuple[int, ...], stated: str, groups: int = 1
+) -> list[str]:
+    """A 1x1 convolution of {1, 4, 5, 6} to 8 channels."""
+    pair, none = (f"std::array<int64_t, 2>{{{n}L, {n}L}}.cbegin()" for n in (1, 0))
+    body = CONVOLUTION.format(device=device, pair=pair, none=none, groups=groups, stated=stated)
+    inputs = [("arg0_1", (1, 4, 5, 6), x), ("arg1_1", (8, 4 // groups, 1, 1), w)]
+    source = wrapper(device, "", inputs, body.replace("{{", "{").replace("}}", "}"))
+    (found,) = check_source(Task(source, ("libtorch",), {}), run_rules)
+    return [f.code for f in found.findings if f.severity == "error"]
+
+
+@pytest.mark.parametrize("device", ["cpu", "mps"])
+@pytest.mark.parametrize(
+    ("x", "w", "last"),
+    [
+        ((120, 30, 6, 1), (4, 1, 1, 1), False),
+        ((120, 1, 24, 4), (4, 1, 1, 1), True),
+        # the same bytes, but these strides say channels-last: torch 2.13 was asked
+        ((120, 30, 6, 1), (4, 1, 4, 4), True),
+        # four channels of a channels-last tensor of six
+        ((180, 1, 36, 6), (4, 1, 1, 1), True),
+    ],
+)
+def test_a_convolution_keeps_the_layout_its_operands_suggest(
+    device: str, x: tuple[int, ...], w: tuple[int, ...], last: bool
+) -> None:
+    assert convolution(device, x, w, NHWC if last else NCHW) == []
+    assert convolution(device, x, w, NCHW if last else NHWC) == ["AL404"]
+
+
+def test_what_cudnn_may_leave_to_another_kernel_is_not_said() -> None:
+    last, w = (120, 1, 24, 4), (4, 1, 1, 1)
+    assert convolution("cuda", last, w, NCHW, groups=4) == []

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from ..runtimes.predicates import channels_last, channels_last_strides, contiguous_strides
+from ..runtimes.predicates import channels_last_strides, contiguous_strides, looks_channels_last
 from ..symbolic import ONE, Expr, const, floordiv
 from ..symbolic.assumptions import Ranges
 from .storage import Tensor
@@ -92,7 +92,7 @@ def _convolution(args: Sequence[object], ranges: Ranges) -> list[Shape]:
         t.strides is not None
         and t.sizes is not None
         and len(t.sizes) == 4
-        and channels_last(t.sizes, t.strides, ranges)
+        and looks_channels_last(t.sizes, t.strides, ranges)
         for t in (x, w)
     )
     strides = (

@@ -10,7 +10,7 @@ from ..toml_table import Table
 from . import model
 from .decide import TESTS, WORDS, is_test
 from .op_checks import CHECKS, PAIR_CHECKS
-from .ops import POLICIES, ArgPolicy, OpPolicy, ParamPolicy
+from .ops import POLICIES, RESULTS, ArgPolicy, OpPolicy, ParamPolicy
 from .profile import Profile
 
 _ERRORS = (
@@ -159,7 +159,7 @@ def _op(t: Table, name: str) -> OpPolicy:
         source=t.text("source", ""),
         args=tuple(_arg(a) for a in t.tables("args")),
         params=tuple(_param(a) for a in t.tables("params")),
-        results=t.texts("results", ("dense", "as-operands")),
+        results=t.texts("results", RESULTS),
         dtypes_equal=t.flag("dtypes_equal", False),
         rank_error=t.text("rank_error", "InvalidArgument", _ERRORS),
         dtype_error=t.text("dtype_error", "InvalidArgument", _ERRORS),

@@ -52,7 +52,7 @@ class ParamPolicy:
 
 @record(frozen=True)
 class OpPolicy:
-    """One op. ``results`` names the layout of each tensor it returns (``dense``, ``as-operands``).
+    """One op. ``results`` names the layout of each tensor it returns (:data:`RESULTS`).
 
     ``rank_error`` and ``dtype_error`` are what other ranks and dtypes do; ``dtypes_equal``: all operands must
     share one dtype.  ``checks`` names relations between operands (:mod:`.op_checks`).  ``unmodelled`` says
@@ -100,6 +100,9 @@ class OpPolicy:
         """Strides of result ``index`` of these sizes, or None when that is not known."""
         if index >= len(self.results):
             return None
+        rule = _RESULT_RULES.get(self.results[index])
+        if rule is not None:
+            return rule(sizes, args, ranges)
         if self.results[index] == "dense" or len(sizes) != 4:
             return p.contiguous_strides(sizes, ranges)
         formats = [memory_format(a, ranges) for a in args[:2] if isinstance(a, Layout)]
@@ -155,6 +158,42 @@ class OpPolicy:
         listed = ", ".join(f"{n} {d}" for n, d in sorted(seen))
         reason = f"operands differ in dtype: {listed}"
         return [Judgement("", -1, "reject", reason, self.dtype_error, f"op.{self.name}.dtype")]
+
+
+def _as_suggested(sizes: Exprs, args: Sequence[OpArg], ranges: Ranges) -> Exprs | None:
+    """PyTorch's convolutions of 4-D tensors: channels-last when the input or the weight suggests it."""
+    operands = [a for a in args[:2] if isinstance(a, Layout)]
+    if len(sizes) != 4 or len(operands) < 2 or any(len(a.sizes) != 4 for a in operands):
+        return None
+    last = p.any_of(p.looks_channels_last(a.sizes, a.strides, ranges) for a in operands)
+    if last is None:
+        return None
+    return p.channels_last_strides(sizes, ranges) if last else p.contiguous_strides(sizes, ranges)
+
+
+def _as_cudnn(sizes: Exprs, args: Sequence[OpArg], ranges: Ranges) -> Exprs | None:
+    """As suggested, for the convolutions that cuDNN is sure to do: one group, and not in float64."""
+    groups = constant_number(args[12]) if len(args) > 12 else None
+    doubles = any(isinstance(a, Layout) and a.dtype in (None, "float64") for a in args[:2])
+    return None if groups != 1 or doubles else _as_suggested(sizes, args, ranges)
+
+
+def _heads_inside(sizes: Exprs, args: Sequence[OpArg], ranges: Ranges) -> Exprs | None:
+    """Attention that works on [batch, position, head, dim] and returns heads before positions."""
+    if len(sizes) != 4:
+        return None
+    b, h, m, d = sizes
+    dense = p.contiguous_strides((b, m, h, d), ranges)
+    return dense[0], dense[2], dense[1], dense[3]
+
+
+_RESULT_RULES: dict[str, Callable[[Exprs, Sequence[OpArg], Ranges], Exprs | None]] = {
+    "as-suggested": _as_suggested,
+    "as-cudnn": _as_cudnn,
+    "heads-inside": _heads_inside,
+}
+#: Layouts of results: row-major, that of 4-D operands, or by a rule of the op's own.
+RESULTS = ("dense", "as-operands", *_RESULT_RULES)
 
 
 def memory_format(t: Layout, ranges: Ranges) -> str | None:
