@@ -21,6 +21,7 @@ from ..memory.trace import (
     CallFact,
     Fact,
     LaunchFact,
+    MoveFact,
     OutputFact,
     UnmodelledFact,
     Verdict,
@@ -47,12 +48,13 @@ class Fault:
 
     ``first``/``last`` are the elements concerned, in elements of the accessed type from the storage's start.  ``partial`` is the
     launch that should have written them: it covers only part of the tensor it was given.  ``other`` is the
-    event that took the memory over (clobbered) or wrote the parent (stale).  ``certain`` is False where the
+    event that took the memory over (clobbered) or wrote the parent (stale).  ``dropped``: what ``other`` stored to an
+    input for the caller to see is overwritten by a tensor that took its memory over, ``use`` being the write.  ``certain`` is False where the
     value may be discarded: a kernel that copies out of a buffer nothing was ever written to (padding does
     that), a select that depends on data, a launch whose grid is empty at a size of zero.
     """
 
-    kind: Literal["unwritten", "stale", "clobbered"]
+    kind: Literal["unwritten", "stale", "clobbered", "dropped"]
     use: Fact
     tensor: Tensor
     access: Verdict | None
@@ -73,6 +75,7 @@ class _State:
     ``written``: 1 where something has been written (None: everything counts as written).  ``writer``: the
     number of the tensor that wrote last, among those that share the storage.  ``stale``: 1 where the parent
     of a copy was written since; ``origin`` is that copy's view of the parent: sizes, strides, start.
+    ``changed``: 1 where the wrapper has changed an input of the caller, by ``changes``.
     """
 
     size: int
@@ -83,6 +86,8 @@ class _State:
     owners: list[Fact] = field(default_factory=list)
     partial: list[tuple[LaunchFact, Tensor]] = field(default_factory=list)
     begun: bool = False
+    changed: Cells | None = None
+    changes: list[Fact] = field(default_factory=list)
 
 
 def faults(analysis: Analysis) -> list[Fault]:
@@ -143,11 +148,19 @@ class _Simulation:
 
     # -- storages
     def _shared(self) -> set[Storage]:
-        """Storages that several tensors take over from each other: pools and reused buffers."""
+        """Storages that several tensors take over from each other: pools and reused buffers.
+
+        A buffer that goes from handle to handle is one only where a view of it was made before, or where it is the caller's.
+        """
         out: set[Storage] = set()
+        viewed: set[Storage] = set()
         for f in self.body.facts:
-            if isinstance(f, ViewFact) and (f.event.how == "pool" or f.event.note == "reuse"):
-                out.add(f.source.storage)
+            if isinstance(f, ViewFact):
+                viewed.add(f.tensor.storage)
+                if f.event.how == "pool" or f.event.note == "reuse":
+                    out.add(f.source.storage)
+            elif isinstance(f, MoveFact) and (f.tensor.storage in viewed or f.tensor.storage.kind == "input"):
+                out.add(f.tensor.storage)
         return out
 
     def state(self, s: Storage) -> _State | None:
@@ -162,6 +175,7 @@ class _Simulation:
         state = _State(size, Cells(size) if s.kind == "allocation" else None)
         if s in self.shared:
             state.writer = Cells(size)
+            state.changed = Cells(size) if s.kind == "input" else None
         self.states[s] = state
         return state
 
@@ -176,7 +190,7 @@ class _Simulation:
         for part in (s, *s.parts):
             state = self.state(part)
             if state is not None:
-                state.written = state.stale = state.writer = None
+                state.written = state.stale = state.writer = state.changed = None
 
     def tensor(self, t: Tensor) -> Elements | None:
         """The elements of a tensor in its storage, when dtype and layout are known."""
@@ -202,7 +216,11 @@ class _Simulation:
         if fact.tensor.member == fact.event.result:
             self._own(fact)
 
-    def _own(self, fact: ViewFact) -> None:
+    def _on_movefact(self, fact: MoveFact) -> None:
+        if fact.tensor.member == fact.event.result:
+            self._own(fact)
+
+    def _own(self, fact: ViewFact | MoveFact) -> None:
         """A tensor takes a slot of its storage over."""
         state = self.state(fact.tensor.storage)
         if state is None or state.writer is None:
@@ -211,7 +229,7 @@ class _Simulation:
             state.writer = Cells(state.size)
             state.owners.clear()
             for f in self.body.facts:
-                if isinstance(f, ViewFact) and f.tensor.storage is fact.tensor.storage:
+                if isinstance(f, (ViewFact, MoveFact)) and f.tensor.storage is fact.tensor.storage:
                     self.members.pop(f.tensor.member, None)
         state.owners.append(fact)
         self.members[fact.tensor.member] = len(state.owners)
@@ -351,6 +369,8 @@ class _Simulation:
             self.forget(t.storage)
             return
         state.begun = True
+        if state.changed is not None:
+            self._note_change(fact, t, touched, state, state.changed)
         if state.written is not None:
             state.written.set(touched, 1)
         if state.stale is not None:
@@ -359,6 +379,28 @@ class _Simulation:
             state.writer.set(touched, self.members.get(t.member, 0))
         for copy in self.copies.get(t.storage, ()):
             self._parent_written(copy, touched, state.size)
+
+    def _note_change(self, fact: Fact, t: Tensor, touched: Elements, state: _State, changed: Cells) -> None:
+        """What an input is changed to must still be there at the end, unless a later value is made from it."""
+        if not self.members.get(t.member, 0):
+            changed.set(touched, 1)
+            state.changes.append(fact)
+            return
+        updates = isinstance(fact, LaunchFact) and any(
+            v.storage is t.storage and v.access.kind != "store" for v in self.verdicts.get(id(fact), ())
+        )
+        lost = None if updates else changed.ends(touched, those(1))
+        if lost is None or (t.storage, "dropped") in self.said:
+            return
+        self.said.add((t.storage, "dropped"))
+        each = ITEMSIZE.get(t.dtype, 1) // self.unit.get(t.storage, 1) or 1
+        first, last, size = lost[0] // each, lost[1] // each, state.size // each
+        self.found.append(
+            Fault(
+                "dropped", fact, t, None, first, last, size, self.env, None, None, state.changes[-1],
+                certain=False,
+            )
+        )  # fmt: skip
 
     def _parent_written(self, copy: Storage, touched: Elements, size: int) -> None:
         state = self.states.get(copy)

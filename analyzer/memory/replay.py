@@ -227,6 +227,8 @@ class Replay:
             self.slots[e.source] = Slot("moved", slot.tensor, e.loc)
         moved = None if tensor is None else self._renamed(tensor, e.result)
         if moved is not None:
+            if not moved.view or moved.member == e.source:
+                moved = replace(moved, member=e.result)
             self.facts.append(MoveFact(self.seq, e, moved))
         self.bind(e.result, moved, e.loc)
         for other in self.slots.values():

@@ -64,7 +64,7 @@ class Tensor:
     meant_strides: tuple[Expr, ...] | None = None
     view: bool = False
     second_buffer: bool = False
-    #: The pool member or reused buffer this tensor belongs to: the view that took the memory over.
+    #: The pool member or reused buffer this tensor belongs to: the view or the handle that took the memory over.
     member: str = ""
     gathered: bool = False
 
