@@ -16,8 +16,13 @@ if TYPE_CHECKING:
 def check(analysis: Analysis) -> Iterator[Finding]:
     for fact in analysis.facts(StateFact):
         if fact.kind == "double-release":
+            what = (
+                f"{fact.name} takes {fact.use}, but that raw handle has an owner already"
+                if fact.does == "takes"
+                else f"{fact.use} is deleted here, but {fact.name} owns it"
+            )
             yield RULE.finding(
-                f"{fact.name} takes {fact.use}, but that raw handle has an owner already: both will free it",
+                f"{what}: both will free it",
                 fact.loc, related=[Related("the first owner takes it here", fact.since)],
                 storage=fact.tensor.storage.root.name if fact.tensor else None, tensor=fact.name,
             )  # fmt: skip
@@ -42,8 +47,8 @@ RULE = Rule(
     severity="error",
     summary="One tensor handle is freed twice.",
     explanation="""
-    A raw handle that two RAII objects own, or an output given out twice to a runtime that deletes every output,
-    is released twice: the second time it frees memory that may already belong to another tensor.
+    A raw handle that two RAII objects own, one that is deleted although an RAII object owns it, or an output given
+    out twice to a runtime that deletes every output, is released twice: the second time it frees memory that may already belong to another tensor.
     """,
     bad="""
     RAIIAtenTensorHandle buf0(buf0_handle);

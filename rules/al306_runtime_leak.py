@@ -1,12 +1,12 @@
-"""AL306: the runtime never frees a buffer that had a view at an offset."""
+"""AL306: a tensor that is never freed: the runtime holds on to it, or no handle owns it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.memory.storage import Storage
-from ..analyzer.memory.trace import ViewFact
+from ..analyzer.memory.storage import Storage, Tensor
+from ..analyzer.memory.trace import StateFact, ViewFact
 from ..analyzer.model.findings import Finding, Related
 from ..analyzer.runtimes.predicates import numel
 from . import common
@@ -26,6 +26,20 @@ def check(analysis: Analysis) -> Iterator[Finding]:
             leaked.setdefault(fact.source.storage, []).append(fact)
     for storage, views in leaked.items():
         yield _finding(analysis, storage, views)
+    for state in analysis.facts(StateFact):
+        if state.kind == "leaked" and state.tensor is not None:
+            yield _unowned(analysis, state, state.tensor)
+
+
+def _unowned(analysis: Analysis, state: StateFact, tensor: Tensor) -> Finding:
+    kept = f"nor what it holds on to, {tensor.storage.name}" if tensor.view else "nor its memory"
+    return RULE.finding(
+        f"the tensor object behind {state.name} is never freed, {kept}: no owner takes the handle, and it is neither "
+        "handed out nor deleted; each run leaks another",
+        state.loc, related=common.origin(tensor), storage=tensor.storage.root.name, tensor=tensor.label, base=tensor.base,
+        source_nodes=common.source_nodes(analysis, tensor), evidence=common.layout_evidence(tensor),
+        help="Let an owner take the handle: RAIIAtenTensorHandle name(handle).",
+    )  # fmt: skip
 
 
 def _finding(analysis: Analysis, storage: Storage, views: list[ViewFact]) -> Finding:
@@ -64,9 +78,12 @@ RULE = Rule(
     code="AL306",
     name="runtime-leak",
     severity="warning",
-    summary="This runtime never frees a buffer once it has given out a view of it at an offset.",
+    summary="A tensor is never freed: no handle owns it, or this runtime holds on to it for a view at an offset.",
     explanation="""
-    The runtime counts the references to a buffer and adds one for every view at an offset, which nothing takes
+    A call that returns a tensor through a raw handle gives the object away: an RAIIAtenTensorHandle must take it, or
+    it must be handed out or deleted. A ConstantHandle only borrows.
+
+    ExecuTorch's Metal runtime leaks by itself. It counts the references to a buffer and adds one for every view at an offset, which nothing takes
     away again. The results are right; memory grows with every run until the model is unloaded.
     """,
     bad="""

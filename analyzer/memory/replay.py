@@ -80,6 +80,7 @@ class Replay:
         for name, index in function.constants:
             self._given(name, constant_tensor(name, rows.get(index), program.device, function.loc, ranges))
         self.run(function.events)
+        self._leaks()
 
     # -- helpers
     def sub(self, e: Expr) -> Expr:
@@ -96,8 +97,12 @@ class Replay:
         self.storages.append(storage)
         return storage
 
-    def bind(self, name: str, tensor: Tensor | None, at: Loc, raw: bool = False) -> None:
-        self.slots[name] = Slot("live" if tensor is not None else "null", tensor, at, raw=raw)
+    def bind(
+        self, name: str, tensor: Tensor | None, at: Loc, raw: bool = False, unowned: bool = False
+    ) -> None:
+        self.slots[name] = Slot(
+            "live" if tensor is not None else "null", tensor, at, raw=raw, unowned=unowned
+        )
 
     def _given(self, name: str, tensor: Tensor) -> None:
         self._new(tensor.storage)
@@ -139,7 +144,8 @@ class Replay:
             meant_strides=strides,
         )  # fmt: skip
         self.facts.append(AllocFact(self.seq, e, outcome, tensor))
-        self.bind(e.result, tensor, e.loc, raw=e.result.endswith("_handle"))
+        raw = e.result.endswith("_handle")
+        self.bind(e.result, tensor, e.loc, raw=raw, unowned=raw)
 
     def _on_view(self, e: View) -> None:
         source = self.use(e.base, e.loc, "view")
@@ -186,7 +192,8 @@ class Replay:
             e.result if takes_over else source.member, outcome.gathered,
         )  # fmt: skip
         self.facts.append(ViewFact(self.seq, e, outcome, source, tensor))
-        self.bind(e.result, tensor, e.loc, raw=e.result.endswith(("_handle", "_restrided")))
+        raw = e.result.endswith(("_handle", "_restrided"))
+        self.bind(e.result, tensor, e.loc, raw=raw, unowned=raw and e.how != "reinterpret")
 
     @staticmethod
     def _display(name: str) -> str:
@@ -249,6 +256,26 @@ class Replay:
         if e.handle != e.result:
             self.slots[e.handle] = Slot("live", slot.tensor, e.loc, owner=e.result, raw=True)
 
+    def _on_delete(self, e: Reset, slot: Slot) -> None:
+        """The object is gone; an owner of it would free it again."""
+        owner = self.slots.get(slot.owner) if slot.owner else None
+        if slot.state == "live" and slot.tensor is not None:
+            if not slot.raw or (owner is not None and owner.state == "live"):
+                name = slot.owner or e.name
+                self.facts.append(
+                    StateFact(
+                        self.seq, "double-release", name, e.name, e.loc, slot.at, slot.tensor, "deletes"
+                    )
+                )
+            self.facts.append(ResetFact(self.seq, e.name, slot.tensor, e.loc))
+        self.slots[e.name] = Slot("reset", slot.tensor, e.loc, raw=slot.raw)
+
+    def _leaks(self) -> None:
+        """Handles that a call gave out and nothing has taken over, handed out or deleted by the end."""
+        for name, slot in self.slots.items():
+            if slot.unowned and slot.state == "live" and slot.owner is None and slot.tensor is not None:
+                self.facts.append(StateFact(self.seq, "leaked", name, "", slot.at, slot.at, slot.tensor))
+
     def _name_view(self, e: Own) -> None:
         """A view made through a raw handle is known by the name of the handle's owner."""
         last = self.facts[-1] if self.facts else None
@@ -259,6 +286,8 @@ class Replay:
         slot = self.slots.get(e.name)
         if slot is None:
             self.bind(e.name, None, e.loc)
+        elif e.deleted:
+            self._on_delete(e, slot)
         elif e.temporary:
             self.slots[e.name] = Slot("dangling", slot.tensor, e.loc)
         elif slot.state == "live" and slot.tensor is not None:
@@ -288,7 +317,10 @@ class Replay:
         """Checks hold for the whole run and are part of ``ranges`` already."""
 
     def _on_unmodelled(self, e: Unmodelled) -> None:
-        tensors = [s.tensor for n in e.names if (s := self.slots.get(n)) and s.tensor is not None]
+        known = [s for n in e.names if (s := self.slots.get(n)) is not None]
+        for slot in known:
+            slot.unowned = False  # it may be taken over here
+        tensors = [s.tensor for s in known if s.tensor is not None]
         self.facts.append(UnmodelledFact(self.seq, e, tuple(tensors)))
 
     def _on_launch(self, e: Launch) -> None:
@@ -352,7 +384,8 @@ class Replay:
             )
         )  # fmt: skip
         tensor = Tensor(label, storage, ZERO, dtype, sizes, strides, e.loc, meant_strides=meant)
-        self.bind(name, tensor, e.loc, raw=name.endswith("_handle"))
+        raw = name.endswith("_handle")
+        self.bind(name, tensor, e.loc, raw=raw, unowned=raw)
         return tensor
 
     # -- control flow

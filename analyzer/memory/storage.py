@@ -92,13 +92,17 @@ class Tensor:
 
 @record
 class Slot:
-    """State of one handle variable. ``at`` is where it got into this state."""
+    """State of one handle variable. ``at`` is where it got into this state.
+
+    ``raw``: it owns nothing itself; ``owner`` does. ``unowned``: a call has put a new tensor object into it.
+    """
 
     state: Literal["live", "null", "moved", "reset", "released", "dangling"]
     tensor: Tensor | None
     at: Loc
     owner: str | None = None
     raw: bool = False
+    unowned: bool = False
 
 
 def scaled(count: Expr | None, old: str, new: str | None) -> Expr | None:

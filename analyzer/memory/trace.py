@@ -78,15 +78,19 @@ class OutputFact:
 
 @record(frozen=True)
 class StateFact:
-    """A handle used in a state in which it holds nothing. ``since`` is where it got into it."""
+    """A handle used in a state in which it holds nothing. ``since`` is where it got into it.
+
+    ``double-release``: ``name`` and ``use`` are one object, and both free it.  ``leaked``: nobody frees it.
+    """
 
     seq: int
-    kind: Literal["reset", "moved", "released", "null", "double-release", "dangling"]
+    kind: Literal["reset", "moved", "released", "null", "double-release", "dangling", "leaked"]
     name: str
     use: str
     loc: Loc
     since: Loc
     tensor: Tensor | None
+    does: Literal["takes", "deletes"] = "takes"
 
 
 @record(frozen=True)

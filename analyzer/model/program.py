@@ -102,12 +102,14 @@ class Own:
 class Reset:
     """``name.reset()``, or the declaration of ``name`` without a value: it holds nothing from here on.
 
-    ``temporary``: ``name`` is a raw handle and its owner a temporary, which ends with the statement.
+    ``temporary``: ``name`` is a raw handle and its owner a temporary, which ends with the statement.  ``deleted``: the
+    tensor object behind the handle is deleted, whoever owns it.
     """
 
     name: str
     loc: Loc
     temporary: bool = False
+    deleted: bool = False
 
 
 @record(frozen=True)

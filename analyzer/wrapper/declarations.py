@@ -9,7 +9,7 @@ from ..model.dtypes import from_cxx
 from ..model.program import Alloc, Call, Move, Own, Reset, Symbol, View
 from ..symbolic import ONE, ZERO, Expr, Op, product, sym
 from .context import Context
-from .host import Constants, Handle, NotUnderstood, Pointer, SizesOf, Text_, Value
+from .host import Constants, Handle, HandleList, NotUnderstood, Pointer, SizesOf, Text_, Value
 from .operands import handle, integer, ints, peel, view
 
 #: Calls that return an owner of a new tensor.
@@ -42,6 +42,8 @@ def decl(ctx: Context, node: Node) -> None:
         ctx.scope.define(name, Handle(name))
         ctx.emit(View(name, base, None, None, ZERO, "alias", ctx.loc(node), "="))
         ctx.emit(Reset(name, ctx.loc(node), temporary=True))
+    elif init is not None and init.kind in ("init", "construct") and _lists_handles(ctx, node):
+        handle_list(ctx, node, name, init)
     elif init is None:
         uninitialised(ctx, node, name, type_)
     elif HANDLE_TYPES.search(type_):
@@ -67,6 +69,29 @@ def _owned_by_temporary(type_: str, init: Node) -> bool:
         init = init.kids[0]
     makes = {str(init.value), str(peel(init).value)}
     return raw and init.kind in ("call", "construct") and not _OWNERS.isdisjoint(makes)
+
+
+def _lists_handles(ctx: Context, node: Node) -> bool:
+    """Whether a declaration is of an array, ``std::array`` or ``std::vector`` of raw handles."""
+    text = ctx.text(node)
+    return (
+        re.match(rf"(const )?(std::(array|vector)<)?AtenTensorHandle\b[^{{(=]*?(>|\b{node.value} ?\[)", text)
+        is not None
+    )
+
+
+def handle_list(ctx: Context, node: Node, name: str, init: Node) -> None:
+    """``AtenTensorHandle args[] = {buf0, …}``: raw handles, whose owners must last as long as the list is used."""
+    held: list[Handle | None] = []
+    for i, item in enumerate(init.kids):
+        base = handle(ctx, item)
+        element = None if base is None else Handle(base)
+        if base is not None and _owned_by_temporary("AtenTensorHandle", item):
+            element = Handle(f"{name}[{i}]")
+            ctx.emit(View(element.name, base, None, None, ZERO, "alias", ctx.loc(item), "="))
+            ctx.emit(Reset(element.name, ctx.loc(item), temporary=True))
+        held.append(element)
+    ctx.scope.define(name, HandleList(tuple(held)))
 
 
 def uninitialised(ctx: Context, node: Node, name: str, type_: str) -> None:

@@ -35,6 +35,13 @@ class Handle:
 
 
 @record(frozen=True)
+class HandleList:
+    """An array of raw handles; None where an element is no tensor."""
+
+    items: tuple[Handle | None, ...]
+
+
+@record(frozen=True)
 class SizesOf:
     """``x.sizes()`` or ``x.strides()`` of a handle."""
 
@@ -61,7 +68,9 @@ class Text_:
     text: str
 
 
-Value: TypeAlias = "Expr | tuple[Value, ...] | Handle | SizesOf | Pointer | Constants | Text_ | Node | None"
+Value: TypeAlias = (
+    "Expr | tuple[Value, ...] | Handle | HandleList | SizesOf | Pointer | Constants | Text_ | Node | None"
+)
 
 
 class NotUnderstood(Exception):

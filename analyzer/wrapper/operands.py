@@ -8,7 +8,7 @@ from ..model.program import Arg, Tensor, View
 from ..symbolic import ZERO, Cond, Expr
 from . import host
 from .context import Context
-from .host import Handle, NotUnderstood, Pointer, SizesOf, Text_
+from .host import Handle, HandleList, NotUnderstood, Pointer, SizesOf, Text_
 
 WRAPPERS = frozenset((
     "wrap_with_raii_handle_if_needed", "temporary_reference", "RAIIAtenTensorHandle", "handle_t",
@@ -155,12 +155,15 @@ def argument(ctx: Context, node: Node) -> Arg:
             return value
         if isinstance(value, Text_):
             return value.text
+    listed = ctx.value(inner.value) if inner.kind == "name" else None
+    if isinstance(listed, HandleList):
+        return tuple(None if h is None else Tensor(h.name) for h in listed.items)
     name = handle(ctx, node)
     if name is not None:
         return Tensor(name)
-    listed = ints(ctx, inner)
-    if listed is not None:
-        return listed
+    numbers = ints(ctx, inner)
+    if numbers is not None:
+        return numbers
     if inner.kind == "method" and inner.value in ("data", "cbegin", "begin") and inner.kids:
         return argument(ctx, inner.kids[0])
     if inner.kind in ("init", "construct", "un") and (inner.kind != "un" or inner.value == "&"):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from ..cxx.nodes import Node
-from ..model.program import Alloc, Arg, Call, Check, Tensor, Unmodelled, View
+from ..model.program import Alloc, Arg, Call, Check, Reset, Tensor, Unmodelled, View
 from ..symbolic import ZERO
 from .context import Context
 from .host import Handle, NotUnderstood, Text_
@@ -14,7 +14,7 @@ from .operands import argument, condition, dtype_of, handle, integer, ints, outp
 
 #: Shim calls that neither read nor write tensor elements in a way that matters here.
 _IGNORED = re.compile(
-    r"aoti_torch_(?:print_tensor_handle|save_tensor_handle|check_inf_and_nan|delete_tensor_object"
+    r"aoti_torch_(?:print_tensor_handle|save_tensor_handle|check_inf_and_nan"
     r"|get_current_\w+|grad_mode_set_enabled|tensor_to_ivalue|delete_\w+)$"
 )
 
@@ -110,6 +110,12 @@ def _alias(ctx: Context, node: Node) -> None:
     ctx.emit(View(result, base, None, None, ZERO, "alias", ctx.loc(node), node.value))
 
 
+def _delete(ctx: Context, node: Node) -> None:
+    name = handle(ctx, node.kids[0]) if node.kids else None
+    if name is not None:
+        ctx.emit(Reset(name, ctx.loc(node), deleted=True))
+
+
 def _view_dtype(ctx: Context, node: Node) -> None:
     base, result = handle(ctx, node.kids[0]), _result(ctx, node.kids[-1])
     if base is None or result is None:
@@ -150,6 +156,7 @@ _SHIMS: dict[str, Callable[[Context, Node], None]] = {
     "aoti_torch_empty_strided_pinned": _empty_strided,
     "aoti_torch_as_strided": _as_strided,
     "aoti_torch__alloc_from_pool": _pool,
+    "aoti_torch_delete_tensor_object": _delete,
     "aoti_torch_new_tensor_handle": _alias,
     "aoti_torch_assign_tensors_out": _alias,
     "aoti_torch_new_uninitialized_tensor": _uninitialized,
