@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from .bounds import decide
 from .bounds.model import Decision, IndexRange
 from .bounds.narrow import wrapping
+from .memory.assumed import fresh_checks, straight_checks
 from .memory.replay import Replay
 from .memory.storage import Storage, Tensor, start_of
 from .memory.trace import Fact, LaunchFact, UnmodelledFact, Verdict
 from .model.findings import Unknown
 from .model.kernel import Access, Param, Var
-from .model.program import Branch, Check, Event, Loop, Program, Unmodelled
+from .model.program import Program, Unmodelled
 from .model.record import field, record
 from .runtimes.profile import Profile
-from .symbolic import Cond, Expr, sym
+from .symbolic import TRUE, Cond, Expr, const, sym
 from .symbolic.assumptions import Interval, Ranges
 
 F = TypeVar("F")
@@ -69,65 +70,67 @@ def analyze(
     ``sizes`` narrows symbols (``{"s77": (8, 8)}``). ``decisions`` are what is known from this program, at these sizes,
     under other profiles. Raises KeyError for a symbol the program does not have.
     """
-    fixed, ranges, symbols = _sizes(program, sizes or {})
+    sizes = sizes or {}
+    everywhere = (*program.checks, *(c for f in program.functions for c in fresh_checks(f.events)))
+    checks = (*everywhere, *(c for f in program.functions for c in straight_checks(f.events)))
+    fixed = _equalities(program, sizes, everywhere)
+    ranges, symbols = _sizes(program, sizes, checks, fixed)
     bodies = []
     for f in program.functions:
         replay = Replay(program, f, profile, ranges, fixed)
         bodies.append(Body(f.name, replay.facts, replay.storages, replay.loops, []))
     analysis = Analysis(program, profile, ranges, symbols, bodies)
     decisions = {} if decisions is None else decisions
+    known = {frozenset(checks): ranges}
     for body in bodies:
         for fact in body.facts:
             if isinstance(fact, LaunchFact):
-                body.verdicts.extend(_verdicts(fact, ranges, fixed, decisions))
+                here = frozenset((*everywhere, *fact.assumed))
+                if here not in known:
+                    known[here] = _sizes(program, sizes, (*everywhere, *fact.assumed), fixed)[0]
+                body.verdicts.extend(_verdicts(fact, known[here], fixed, decisions))
     _unknowns(analysis)
     return analysis
 
 
-def _sizes(
-    program: Program, sizes: Mapping[str, Interval]
-) -> tuple[dict[str, Expr], Ranges, tuple[tuple[str, int, int | None], ...]]:
-    """Symbols that are fixed or equal to others, what is known about the rest, and the list to report."""
-    from .symbolic import const
-
-    known = {s.name: s for s in program.symbols}
-    unknown = sizes.keys() - known.keys()
+def _equalities(program: Program, sizes: Mapping[str, Interval], checks: Sequence[Cond]) -> dict[str, Expr]:
+    """Symbols that checks which hold everywhere make equal to others. Raises KeyError for sizes that are none."""
+    known = {s.name for s in program.symbols}
+    unknown = sizes.keys() - known
     if unknown:
         raise KeyError(", ".join(sorted(unknown)))
-    checks = [*program.checks, *(c for f in program.functions for c in _checks(f.events))]
     fixed: dict[str, Expr] = {}
     for c in checks:
         if c.kind == "eq" and c.expr is not None:
-            _solve(c.expr, known.keys() - sizes.keys(), fixed)
-    bounds: dict[str, Interval] = {}
-    report: list[tuple[str, int, int | None]] = []
-    for name, s in known.items():
-        if name in fixed:
-            continue
+            _solve(c.expr, known - sizes.keys(), fixed)
+    alone = {name: const(lo) for name, (lo, hi) in _bounds(program, sizes, checks, fixed) if lo == hi}
+    fixed.update(alone)
+    return {n: e.substitute(fixed) for n, e in fixed.items()}
+
+
+def _bounds(
+    program: Program, sizes: Mapping[str, Interval], checks: Sequence[Cond], fixed: Mapping[str, Expr]
+) -> Iterator[tuple[str, tuple[int, int | None]]]:
+    """The range of every symbol that is not equal to others."""
+    for s in program.symbols:
         lo, hi = s.lo, s.hi
-        if name in sizes:
-            a, b = sizes[name]
+        if s.name in sizes:
+            a, b = sizes[s.name]
             lo = lo if a is None else max(lo, a)
             hi = b if hi is None else hi if b is None else min(hi, b)
         for c in checks:
-            lo, hi = _narrow(c, name, lo, hi)
-        if lo == hi:
-            fixed[name] = const(lo)
-        bounds[name] = (lo, hi)
-        report.append((name, lo, hi))
-    fixed = {n: e.substitute(fixed) for n, e in fixed.items()}
-    return fixed, Ranges(bounds, [c.substitute(fixed) for c in checks]), tuple(report)
+            lo, hi = _narrow(c, s.name, lo, hi)
+        if s.name not in fixed or lo == hi:
+            yield s.name, (lo, hi)
 
 
-def _checks(events: tuple[Event, ...]) -> Iterator[Cond]:
-    for e in events:
-        if isinstance(e, Check):
-            yield e.cond
-        elif isinstance(e, Branch):
-            for arm in e.arms:
-                yield from _checks(arm)
-        elif isinstance(e, Loop):
-            yield from _checks(e.body)
+def _sizes(
+    program: Program, sizes: Mapping[str, Interval], checks: Sequence[Cond], fixed: Mapping[str, Expr]
+) -> tuple[Ranges, tuple[tuple[str, int, int | None], ...]]:
+    """What is known of the symbols where ``checks`` hold, and the list to report."""
+    bounds = dict(_bounds(program, sizes, checks, fixed))
+    report = tuple((name, lo, hi) for name, (lo, hi) in bounds.items())
+    return Ranges(bounds, [c.substitute(fixed) for c in checks]), report
 
 
 def _solve(e: Expr, names: set[str], fixed: dict[str, Expr]) -> None:
@@ -167,16 +170,32 @@ def _narrow(c: Cond, name: str, lo: int, hi: int | None) -> tuple[int, int | Non
 def _verdicts(
     fact: LaunchFact, ranges: Ranges, fixed: Mapping[str, Expr], decisions: dict[object, Decision]
 ) -> Iterator[Verdict]:
-    kernel = fact.kernel
-    if kernel is None:
+    """One verdict for each access of a launch; one unknown access for each pointer of a kernel that is not known."""
+    if fact.kernel is None or (fact.event.reason and not fact.kernel.accesses):
+        for name, tensor in fact.args.items():
+            yield _unknown_access(fact, name, tensor)
         return
-    params = {p.name: p for p in kernel.params}
+    params = {p.name: p for p in fact.kernel.params}
+    reached = {a.param for a in fact.kernel.accesses}
     env = {**fact.scalars}
-    for n, access in enumerate(kernel.accesses):
-        param, tensor = params.get(access.param), fact.args.get(access.param)
-        if param is None or tensor is None:
-            continue
-        yield _verdict(fact, access, param, tensor, env, ranges, decisions, n)
+    for n, access in enumerate(fact.kernel.accesses):
+        param, given = params.get(access.param), fact.args.get(access.param)
+        if param is not None and given is not None:
+            yield _verdict(fact, access, param, given, env, ranges, decisions, n)
+    for name, tensor in fact.args.items():
+        if fact.event.reason and name not in reached:
+            yield _unknown_access(fact, name, tensor)
+
+
+def _unknown_access(fact: LaunchFact, name: str, tensor: Tensor) -> Verdict:
+    """Whatever a launch that is not understood does through one pointer."""
+    known = fact.kernel.param(name) if fact.kernel else None
+    param = known or Param(name, True, None)
+    reason = fact.event.reason or f"no source for kernel {fact.event.kernel}"
+    access = Access(name, "load" if param.readonly else "store", None, (), TRUE, fact.event.loc, "?", reason)
+    start, capacity = start_of(tensor, param.dtype), tensor.storage.elements(param.dtype)
+    unknown = Decision("unknown", _NOTHING, reason=reason)
+    return Verdict(fact, access, param, tensor, None, (), TRUE, start, capacity, unknown)
 
 
 def _unless_wrapped(
@@ -205,7 +224,16 @@ def _verdict(
     dtype = param.dtype or tensor.dtype
     start, capacity = start_of(tensor, dtype), tensor.storage.elements(dtype)
     open_end = tensor.storage.reason if capacity is None else None
-    key = (fact.event.kernel, n, fact.event.scalars, start, capacity, open_end)
+    key = (
+        fact.event.kernel,
+        n,
+        fact.event.scalars,
+        start,
+        capacity,
+        open_end,
+        fact.assumed,
+        fact.event.reason,
+    )
     index, vars_, guard = bind(access, env)
     decision = decisions.get(key)
     if decision is None:
@@ -242,6 +270,8 @@ def _decide(
     def unknown(reason: str, rng: IndexRange = _NOTHING) -> Decision:
         return Decision("unknown", rng, reason=reason)
 
+    if fact.event.reason:
+        return unknown(fact.event.reason)
     if index is None:
         return unknown(access.reason or "index not understood")
     free = (
@@ -270,13 +300,8 @@ def _unknowns(analysis: Analysis) -> None:
             out.append(Unknown(what, v.decision.reason or "", v.launch.event.loc.line, v.access.loc.path))
     for fact in analysis.facts(LaunchFact):
         missing = fact.event.reason or (None if fact.kernel else f"no source for kernel {fact.event.kernel}")
-        if missing:
+        if missing and not fact.args:
             out.append(Unknown(f"launch of {fact.event.kernel}", missing, fact.event.loc.line, path))
-        given = dict(fact.event.tensors)
-        for p in fact.kernel.params if fact.kernel and not missing else ():
-            if p.pointer and p.name not in fact.args:
-                reason = f"nothing is known of {given.get(p.name, 'the tensor it is given')}"
-                out.append(Unknown(f"{fact.event.kernel} {p.name}", reason, fact.event.loc.line, path))
         for text, loc in fact.kernel.unmodelled if fact.kernel else ():
             out.append(
                 Unknown(f"{fact.event.kernel}: {text[:80]}", "statement not understood", loc.line, loc.path)

@@ -28,7 +28,7 @@ class Converter:
         handler = _HANDLERS.get(c._kind_id)
         a, b = self.u.extent(c)
         if handler is None:
-            return Node("other", self.text[a:b], self.kids(c), a, b)
+            return Node("other", self.text[a:b], self.kids(c), a, b, _STATEMENT.get(c._kind_id, ""))
         return handler(self, c, a, b)
 
     def kids(self, c: Any) -> list[Node]:
@@ -194,7 +194,7 @@ class Converter:
 
     def lambda_(self, c: Any, a: int, b: int) -> Node:
         kids = [self.node(k) for k in self.u.children(c) if k._kind_id == 202]
-        return Node("lambda", None, kids, a, b)
+        return Node("lambda", None, kids, a, b, self.text[a : kids[0].start if kids else b].strip())
 
     def throw(self, c: Any, a: int, b: int) -> Node:
         return Node("throw", self.text[a:b], [], a, b)
@@ -240,6 +240,8 @@ class Converter:
         return Node(kind, None, self.kids(c), a, b)
 
 
+#: Statements without a kind of their own: nodes of kind "other" whose ``type`` says which they are.
+_STATEMENT = {201: "label", 208: "do", 210: "goto", 211: "goto", 223: "catch", 224: "try", 225: "range-for"}
 _BINARY = {
     3: "*", 4: "/", 5: "%", 6: "+", 7: "-", 8: "<<", 9: ">>", 11: "<", 12: ">", 13: "<=", 14: ">=",
     15: "==", 16: "!=", 17: "&", 18: "^", 19: "|", 20: "&&", 21: "||", 22: "=", 23: "*=", 24: "/=",

@@ -15,7 +15,8 @@ class Node:
     ``kind`` is one of: int float str name call method member index bin assign un cond lambda init cast
     construct throw decl if for while block return break continue switch case null other.
     ``value``: the integer, name, operator or text; ``kids``: operands in source order; ``type``: source text of
-    a declared or target type; ``start``/``end``: offsets into the unit's text.
+    a declared or target type, what stands before the body of a lambda, or which statement one of kind other is (label, do,
+    goto, try, catch, range-for); ``start``/``end``: offsets into the unit's text.
     """
 
     __slots__ = ("end", "kids", "kind", "start", "type", "value")

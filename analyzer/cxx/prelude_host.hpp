@@ -59,7 +59,7 @@ handle_t expensive_copy_to_tensor_if_needed(const handle_t&); handle_t convert_a
 template <class T> handle_t c_to_arrayref_tensor(const AOTInductorArrayRefTensor&);
 template <size_t I, class... T> handle_t get_input_(T&&...);
 struct KernelContext; struct KernelContextGuard { KernelContextGuard(const char*, const char*); };
-struct RAIIAtenRecordFunctionHandle { RAIIAtenRecordFunctionHandle(const char*, const void*); };
+struct RAIIAtenRecordFunctionHandle { template <class... A> RAIIAtenRecordFunctionHandle(const char*, A&&...); };
 struct AOTICudaStreamGuard { AOTICudaStreamGuard(DeviceStreamType, int32_t); void reset(); };
 struct AOTICudaGuard { AOTICudaGuard(int32_t); void set_index(int32_t); };
 struct C10IValueHandle_; using C10IValueHandle = C10IValueHandle_*; struct RAIIC10IValueHandle { RAIIC10IValueHandle(C10IValueHandle); };

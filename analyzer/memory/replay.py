@@ -17,6 +17,7 @@ from ..model.program import (
     Call,
     Check,
     Event,
+    Exit,
     Function,
     Launch,
     Loop,
@@ -27,12 +28,13 @@ from ..model.program import (
     Reset,
     Unmodelled,
     View,
+    nested,
 )
 from ..model.program import Tensor as Operand
-from ..model.record import replace
+from ..model.record import record, replace
 from ..runtimes.predicates import extent
 from ..runtimes.profile import Profile, ViewOutcome
-from ..symbolic import ZERO, Expr
+from ..symbolic import ZERO, Cond, Expr
 from ..symbolic.assumptions import Ranges
 from .asserted import said
 from .initial import constant_tensor, input_tensor
@@ -73,6 +75,12 @@ class Replay:
         self.storages: list[Storage] = []
         self.loops: list[tuple[int, int]] = []
         self.slots: dict[str, Slot] = {}
+        #: What is known to hold where the replay stands, beyond the wrapper's checks of its inputs.
+        self.assumed: tuple[Cond, ...] = ()
+        #: Nothing runs any more on this path: it left its arm, its loop or the function.
+        self.ended = False
+        #: The states in which the loops around are left, innermost last.
+        self._exits: list[list[State]] = []
         self._said = said(function.events, program.kernels)
         for i in function.inputs:
             self._given(i.name, input_tensor(i, program.device, self.fixed, ranges))
@@ -127,6 +135,8 @@ class Replay:
     # -- events
     def run(self, events: Sequence[Event]) -> None:
         for e in events:
+            if self.ended:
+                return
             handler = getattr(self, f"_on_{type(e).__name__.lower()}")
             handler(e)
 
@@ -314,24 +324,59 @@ class Replay:
             self.facts.append(AssertFact(self.seq, stated, tensor))
 
     def _on_check(self, e: Check) -> None:
-        """Checks hold for the whole run and are part of ``ranges`` already."""
+        self.assumed = (*self.assumed, e.cond)
 
     def _on_unmodelled(self, e: Unmodelled) -> None:
-        known = [s for n in e.names if (s := self.slots.get(n)) is not None]
-        for slot in known:
-            slot.unowned = False  # it may be taken over here
-        tensors = [s.tensor for s in known if s.tensor is not None]
+        """What it may touch is not known any more: what a handle holds, and what stands in the memory behind it."""
+        names = tuple(self.slots) if e.everything else e.names
+        tensors = [s.tensor for n in names if (s := self.slots.get(n)) and s.tensor is not None]
         self.facts.append(UnmodelledFact(self.seq, e, tuple(tensors)))
+        reason = f"line {e.loc.line}, which is not understood, may change it"
+        for name in names:
+            self._forget(name, e.loc, reason)
+        if e.everything:
+            self.assumed = ()
+
+    def _forget(self, name: str, loc: Loc, reason: str) -> None:
+        old = self.slots.get(name)
+        parts = () if old is None or old.tensor is None else (old.tensor.storage,)
+        known = None if old is None else old.tensor
+        dtype = known.dtype if known is not None else "float32"
+        device = known.storage.device if known is not None else self.program.device
+        storage = self._new(
+            Storage(
+                self._display(name),
+                "unknown",
+                None,
+                dtype,
+                loc,
+                reason=reason,
+                guessed=True,
+                parts=parts,
+                device=device,
+            )
+        )
+        self.bind(name, Tensor(self._display(name), storage, ZERO, dtype, None, None, loc), loc)
 
     def _on_launch(self, e: Launch) -> None:
         kernel = self.program.kernels.get(e.kernel)
         args: dict[str, Tensor] = {}
         for param, name in e.tensors:
             tensor = self.use(name, e.loc, f"{e.kernel} {param}")
-            if tensor is not None:
-                args[param] = tensor
+            args[param] = tensor or self._nothing_known(name, e.loc)
+        for p in kernel.params if kernel is not None else ():
+            if p.pointer and p.name not in args:
+                args[p.name] = self._nothing_known(p.name, e.loc, p.dtype)
         scalars = {n: self.sub(x) for n, x in e.scalars}
-        self.facts.append(LaunchFact(self.seq, e, kernel, args, scalars))
+        self.facts.append(LaunchFact(self.seq, e, kernel, args, scalars, self.assumed))
+
+    def _nothing_known(self, name: str, loc: Loc, dtype: str | None = None) -> Tensor:
+        """What a launch is given in an argument that is not understood."""
+        reason = f"nothing is known of {self._display(name)}"
+        storage = self._new(
+            Storage(name, "unknown", None, dtype or "float32", loc, reason=reason, guessed=True)
+        )
+        return Tensor(self._display(name), storage, ZERO, storage.dtype, None, None, loc)
 
     def _on_call(self, e: Call) -> None:
         operands: list[Tensor] = []
@@ -389,33 +434,105 @@ class Replay:
         return tensor
 
     # -- control flow
+    def _on_exit(self, e: Exit) -> None:
+        if e.how != "leave" and self._exits:
+            self._exits[-1].append(self._state())
+        self.ended = True
+
+    def _state(self) -> State:
+        return State(_copied(self.slots), self.assumed)
+
+    def _enter(self, state: State) -> None:
+        self.slots, self.assumed, self.ended = _copied(state.slots), state.assumed, False
+
     def _on_branch(self, e: Branch) -> None:
-        before = _copied(self.slots)
-        ends: list[dict[str, Slot]] = []
-        for arm in e.arms:
-            self.slots = _copied(before)
+        before = self._state()
+        ends: list[State] = []
+        conds = e.conds or (None,) * len(e.arms)
+        for arm, cond in zip(e.arms, conds, strict=True):
+            self._enter(before)
+            if cond is not None:
+                self.assumed = (*self.assumed, cond)
             self.run(arm)
-            ends.append(self.slots)
-        self.slots = before
-        for name, old in before.items():
-            self.slots[name] = self._joined(name, [end[name] for end in ends if name in end], old, e.loc)
+            if not self.ended:
+                ends.append(self._state())
+        self._meet(before, ends, e.loc)
+
+    def _meet(self, before: State, ends: Sequence[State], at: Loc) -> None:
+        """Go on after alternatives that ended in these states; what was declared in them is gone."""
+        self.slots = before.slots
+        self.ended = not ends
+        if not ends:
+            return
+        self.assumed = tuple(c for c in ends[0].assumed if all(c in s.assumed for s in ends))
+        for name, old in list(before.slots.items()):
+            self.slots[name] = self._joined(name, [s.slots[name] for s in ends if name in s.slots], old, at)
 
     def _on_loop(self, e: Loop) -> None:
-        before = _copied(self.slots)
+        """The body from a state that any number of earlier turns may leave."""
+        before = self._state()
+        entry = self._steady(e, before)
         first = self.seq
-        self.run(e.body)
+        self._enter(entry)
+        left, end = self._turn(e)
         self.loops.append((first, self.seq))
-        after = self.slots
-        self.slots = {
-            n: self._joined(n, [old, after[n]] if n in after else [old], old, e.loc)
-            for n, old in before.items()
-        }
+        ends = list(left)
+        if not e.endless:
+            ends += [end] if end is not None else []
+            ends += [] if e.least else [State(_copied(before.slots), before.assumed)]
+        self._meet(State(_copied(before.slots), before.assumed), ends, e.loc)
+
+    def _turn(self, e: Loop) -> tuple[list[State], State | None]:
+        """One turn: the states in which the loop is left or begun anew by a jump, and that at its end."""
+        self._exits.append([])
+        self.run(e.body)
+        end = None if self.ended else self._state()
+        self.ended = False
+        return self._exits.pop(), end
+
+    def _steady(self, e: Loop, before: State) -> State:
+        """The state at the start of any turn: tried out, and forgotten where turns go on changing it."""
+        if not self._rebinds(e, before):
+            return before
+        facts, storages, loops = list(self.facts), list(self.storages), list(self.loops)
+        self._enter(before)
+        left, end = self._turn(e)
+        self.facts, self.storages, self.loops = facts, storages, loops
+        turns = [s for s in (*left, end) if s is not None]
+        self._meet(before, [State(_copied(before.slots), before.assumed), *turns], e.loc)
+        return self._state()
+
+    def _rebinds(self, e: Loop, before: State) -> bool:
+        """Whether the body gives a handle from outside another tensor, or takes its own away."""
+        changed: set[str] = set()
+        for event in nested(e.body):
+            if isinstance(event, (Alloc, View)):
+                changed.add(event.result)
+            elif isinstance(event, Move):
+                changed |= {event.result, event.source}
+            elif isinstance(event, Own):
+                changed |= {event.result, event.handle}
+            elif isinstance(event, (Reset, Output)) and event.name is not None:
+                changed.add(event.name)
+            elif isinstance(event, Call):
+                changed.update(n for n in event.results if n is not None)
+            elif isinstance(event, Unmodelled):
+                changed.update(before.slots if event.everything else event.names)
+        return not changed.isdisjoint(before.slots)
 
     def _joined(self, name: str, slots: Sequence[Slot], old: Slot, at: Loc) -> Slot:
         slot, storage = join(name, slots, old, at)
         if storage is not None:
             self._new(storage)
         return slot
+
+
+@record
+class State:
+    """What is known at one place of the program: the handles, and the conditions that hold there."""
+
+    slots: dict[str, Slot]
+    assumed: tuple[Cond, ...]
 
 
 def _copied(slots: Mapping[str, Slot]) -> dict[str, Slot]:

@@ -37,13 +37,17 @@ class ViewFact:
 
 @record(frozen=True)
 class LaunchFact:
-    """A launch with every pointer parameter bound. ``scalars`` binds scalars and the grid."""
+    """A launch with every pointer parameter bound. ``scalars`` binds scalars and the grid.
+
+    ``assumed``: what the body has checked by then, on the way here.
+    """
 
     seq: int
     event: Launch
     kernel: Kernel | None
     args: dict[str, Tensor]
     scalars: dict[str, Expr]
+    assumed: tuple[Cond, ...] = ()
 
 
 @record(frozen=True)

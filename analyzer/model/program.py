@@ -174,33 +174,46 @@ class Check:
 
 @record(frozen=True)
 class Branch:
-    """Alternatives (``cond``); exactly one arm runs."""
+    """Alternatives; exactly one arm runs. ``conds``: what is known to hold in each; None where nothing is."""
 
     arms: tuple[tuple[Event, ...], ...]
     loc: Loc
+    conds: tuple[Cond | None, ...] = ()
 
 
 @record(frozen=True)
 class Loop:
-    """A ``while_loop``: the body runs zero or more times."""
+    """A loop: the body runs any number of times. ``least``: at least so often; ``endless``: until it is left."""
 
     body: tuple[Event, ...]
+    loc: Loc
+    least: int = 0
+    endless: bool = False
+
+
+@record(frozen=True)
+class Exit:
+    """Nothing after it in its arm or body runs: ``leave`` the function, or ``break`` or ``continue`` the loop around."""
+
+    how: Literal["leave", "break", "continue"]
     loc: Loc
 
 
 @record(frozen=True)
 class Unmodelled:
-    """A statement that was not understood. ``names`` are handles it mentions (it may do anything to them)."""
+    """A statement that was not understood. ``names`` are handles it mentions: it may do anything to them.
+
+    ``everything``: it may do anything at all, to any handle.
+    """
 
     text: str
     loc: Loc
     names: tuple[str, ...] = ()
     reason: str = ""
+    everything: bool = False
 
 
-Event: TypeAlias = (
-    "Alloc | View | Move | Own | Reset | Output | Call | Launch | Assert | Check | Branch | Loop | Unmodelled"
-)
+Event: TypeAlias = "Alloc | View | Move | Own | Reset | Output | Call | Launch | Assert | Check | Branch | Loop | Exit | Unmodelled"
 
 
 def nested(events: Iterable[Event]) -> Iterator[Event]:

@@ -30,11 +30,20 @@ class Context:
         kernels: Mapping[str, Kernel],
         launchers: Mapping[str, TritonLauncher],
         diagnostics: list[tuple[int, str]],
+        macros: frozenset[str] = frozenset(),
     ) -> None:
         self.unit = unit
         self.original = original
         self.kernels = kernels
         self.launchers = launchers
+        #: Words that a macro of the file itself may turn into anything.
+        self.macros = macros
+        #: Where the calls begin that have been read.
+        self.accounted: set[int] = set()
+        #: Handles whose use in the statement being read needs no event.
+        self.covered: set[str] = set()
+        #: Where the lambdas begin whose bodies are being read.
+        self.running: set[int] = set()
         self.scope = Scope()
         self.events: list[Event] = []
         self.symbols: dict[str, Symbol] = {}
@@ -56,12 +65,16 @@ class Context:
     def source_nodes(self, node: Node) -> tuple[str, ...]:
         return source_nodes(self.original, node.start)
 
-    def diagnostic(self, node: Node) -> str | None:
-        """Why the text of a node is no valid C++; None where it is."""
-        i = bisect_left(self._broken, node.start)
-        if i < len(self._broken) and self._broken[i] < node.end:
+    def problem(self, start: int, end: int) -> str | None:
+        """Why the text between two offsets is no valid C++; None where it is."""
+        i = bisect_left(self._broken, start)
+        if i < len(self._broken) and self._broken[i] < end:
             return f"not valid C++: {self._messages[self._broken[i]]}"
         return None
+
+    def account(self, node: Node) -> None:
+        """A call has been read, or it is part of a statement that has."""
+        self.accounted.add(node.start)
 
     # -- names
     def value(self, name: str) -> Value:

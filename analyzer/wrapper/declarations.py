@@ -8,6 +8,7 @@ from ..cxx.nodes import Node
 from ..model.dtypes import from_cxx
 from ..model.program import Alloc, Call, Move, Own, Reset, Symbol, View
 from ..symbolic import ONE, ZERO, Expr, Op, product, sym
+from .completeness import cover
 from .context import Context
 from .host import Constants, Handle, HandleList, NotUnderstood, Pointer, SizesOf, Text_, Value
 from .operands import handle, integer, ints, peel, view
@@ -28,6 +29,7 @@ def decl(ctx: Context, node: Node) -> None:
     name, type_ = str(node.value), node.type
     init = node.kids[-1] if node.kids else None
     if _NO_TENSORS.search(type_) and "std::function" not in type_:
+        cover(ctx, node)
         return
     if "ArrayRefTensor" in type_ and "ThreadLocal" not in type_:
         arrayref(ctx, node, name)
@@ -113,6 +115,9 @@ def owner(ctx: Context, node: Node, name: str, init: Node) -> None:
         ctx.emit(Call("scalar_to_tensor_handle", (), (name,), ctx.loc(node), ctx.text(node)))
     elif init.kind in ("null", "construct") and not init.kids:
         ctx.scope.define(name, Handle(name))
+    elif init.kind == "method" and init.value == "get" and (base := handle(ctx, init)) is not None:
+        ctx.scope.define(name, Handle(name))
+        ctx.emit(View(name, base, None, None, ZERO, "alias", ctx.loc(node), "="))
     else:
         auto(ctx, node, name, init)
 

@@ -104,6 +104,39 @@ class Scope:
             scope = scope.parent
         self.names[name] = value
 
+    def _chain(self) -> list[Scope]:
+        out: list[Scope] = []
+        scope: Scope | None = self
+        while scope is not None:
+            out.append(scope)
+            scope = scope.parent
+        return out
+
+    def snapshot(self) -> list[dict[str, Value]]:
+        """The names of this scope and those around it, as they are now."""
+        return [dict(s.names) for s in self._chain()]
+
+    def restore(self, names: list[dict[str, Value]]) -> None:
+        for scope, known in zip(self._chain(), names, strict=True):
+            scope.names = dict(known)
+
+    def merge(self, before: list[dict[str, Value]], ends: list[list[dict[str, Value]]]) -> None:
+        """After alternatives: names of ``before``; those that do not end alike have no known value."""
+        for level, (scope, known) in enumerate(zip(self._chain(), before, strict=True)):
+            scope.names = {
+                name: value
+                if all(e[level].get(name) == value for e in ends)
+                else self._either(name, ends, level)
+                for name, value in known.items()
+            }
+
+    @staticmethod
+    def _either(name: str, ends: list[list[dict[str, Value]]], level: int) -> Value:
+        values = [e[level].get(name) for e in ends]
+        if all(v == values[0] for v in values):
+            return values[0]
+        return Text_(f"{name}, which differs between branches")
+
 
 def _nonnegative(e: Expr) -> bool:
     """Sums of backed sizes with positive coefficients; there C++ division rounds down."""
@@ -133,7 +166,7 @@ def integer(node: Node, lookup: Callable[[Node], Expr]) -> Expr:
         if node.value in ("<", "<=", ">", ">=", "==", "!=", "&&", "||"):
             return where(condition(node, lookup), 1, 0)
         a, b = (integer(x, lookup) for x in node.kids)
-        return _arith(node.value, a, b)
+        return arithmetic(node.value, a, b)
     if k == "cond":
         return where(
             condition(node.kids[0], lookup), integer(node.kids[1], lookup), integer(node.kids[2], lookup)
@@ -176,7 +209,7 @@ def truncated(node: Node, whole: Callable[[Node], Expr]) -> Expr:
     )
 
 
-def _arith(op: str, a: Expr, b: Expr) -> Expr:
+def arithmetic(op: str, a: Expr, b: Expr) -> Expr:
     if op == "+":
         return a + b
     if op == "-":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..cxx.nodes import Node
 from ..model.location import Loc
-from ..model.program import Launch
+from ..model.program import Launch, Reset
 from ..model.record import replace
 from ..symbolic import Expr, const
 from .context import Context
@@ -99,6 +99,7 @@ def metal_launch(ctx: Context, library: str, body: Node, node: Node) -> None:
     locs: list[tuple[str, Loc]] = []
     reason = None if kernel else f"no source for Metal library {library}"
     arrays: dict[str, tuple[Expr, ...]] = {}
+    after: list[Reset] = []
     for call in _statements(body):
         name = str(call.value)
         if name.startswith("aoti_torch_mps_set_arg"):
@@ -114,11 +115,19 @@ def metal_launch(ctx: Context, library: str, body: Node, node: Node) -> None:
             arrays[name] = extents
         elif "dispatch" in name:
             scalars += _grid(ctx, call, arrays)
+        elif call.kind == "method" and name == "reset" and (gone := handle(ctx, call.kids[0])):
+            reset = Reset(gone, ctx.loc(call))
+            if any(given == gone for _, given in tensors):
+                after.append(reset)  # what is encoded already is kept
+            else:
+                ctx.emit(reset)
         elif name not in ("aoti_torch_mps_start_encoding", "startEncoding"):
             raise NotUnderstood(f"statement in a command block: {ctx.text(call)[:60]}")
     if not any(n == "grid.0" for n, _ in scalars):
         reason = reason or "no dispatch in the command block"
     ctx.emit(_launch(ctx, library, tensors, scalars, locs, node, reason))
+    for reset in after:
+        ctx.emit(reset)
 
 
 def _statements(body: Node) -> list[Node]:

@@ -135,6 +135,7 @@ def peel(node: Node) -> Node:
 
 def view(ctx: Context, node: Node, result: str, note: str = "", loc: Loc | None = None) -> str:
     """``reinterpret_tensor_wrapper(base, n, sizes, strides, offset)``."""
+    ctx.account(node)
     base = handle(ctx, node.kids[0])
     sizes, strides = ints(ctx, node.kids[2]), ints(ctx, node.kids[3])
     if base is None or sizes is None or strides is None:

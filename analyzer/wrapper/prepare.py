@@ -22,6 +22,8 @@ _WANTED = re.compile(
 _STEMS = ("check_input_", "__check_inputs_outputs", "run_impl", "inductor_entry_impl")
 _SPACES = bytes(10 if i == 10 else 32 for i in range(256))
 _INCLUDE = re.compile(r"^[ \t]*#[^\n]*", re.M)
+#: Words the file itself defines as macros, with or without arguments.
+_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
 _LIKELY = re.compile(r"\bC10_(?:UN)?LIKELY\b")
 _CALLED = re.compile(r"(?<![\w.>:])([A-Za-z_]\w*)\s*(?:<[\w:, ]*>)?\s*\(", re.ASCII)
 _SCOPED = re.compile(r"(?:torch::)?aot_inductor::([A-Za-z_]\w*)\s*(?:<[\w:, ]*>)?\s*\(", re.ASCII)
@@ -52,6 +54,9 @@ class Prepared:
     device: str
     torch: str | None
     dialect: str
+    macros: frozenset[str] = frozenset()
+    #: Where a preprocessor condition stands that was not decided, and what it says.
+    undecided: tuple[tuple[int, str], ...] = ()
 
 
 class Truncated(Exception):
@@ -85,16 +90,17 @@ def blank_raw_strings(text: str) -> str:
 def prepare(text: str, path: str, prelude_names: frozenset[str], first_line: int = 1) -> Prepared:
     """Blank what is not model-specific and collect the constants table. Raises Truncated."""
     body = blank_raw_strings(text)
-    kept = _keep_functions(body)
+    undecided: list[tuple[int, str]] = []
+    kept = _keep_functions(body, undecided)
     code = "\n".join(line for line in kept.split("\n") if line and not line.isspace())
     names = set(_CALLED.findall(code)) - _CPP_WORDS - prelude_names
     names = {n for n in names if "_lambda_" not in n and not n.startswith("var_")}
     scoped = set(_SCOPED.findall(code)) - _CPP_WORDS - prelude_names
-    extra = "".join(f"template <class... A> int {n}(A&&...);\n" for n in sorted(names))
+    extra = "".join(f"template <class... A> int {n}(A&&...) {{ return 0; }}\n" for n in sorted(names))
     if "aoti_torch_mps_shared_callback" in code:
         extra += "extern int aoti_torch_mps_shared_callback;\n"
     if scoped:
-        inner = "".join(f"template <class... A> int {n}(A&&...);" for n in sorted(scoped))
+        inner = "".join(f"template <class... A> int {n}(A&&...) {{ return 0; }}" for n in sorted(scoped))
         extra += f"namespace torch {{ namespace aot_inductor {{ {inner} }} }}\n"
     cached = sorted(set(re.findall(r"\bcached_torch_\w+", code, re.ASCII)))
     extra += "".join(f"extern int32_t {n};\n" for n in cached)
@@ -107,6 +113,8 @@ def prepare(text: str, path: str, prelude_names: frozenset[str], first_line: int
         _device(text, code),
         _torch_version(text),
         _dialect(text),
+        frozenset(_MACRO.findall(body)) - prelude_names,
+        tuple(undecided),
     )
 
 
@@ -129,7 +137,7 @@ def _device(text: str, code: str) -> str:
     return next((d for d in ("cuda", "mps", "xpu") if d in flat), "cpu")
 
 
-def _keep_functions(text: str) -> str:
+def _keep_functions(text: str, undecided: list[tuple[int, str]]) -> str:
     """The wanted function definitions; everything between them blanked. Raises Truncated."""
     spans: list[tuple[int, int]] = []
     at = 0
@@ -146,7 +154,7 @@ def _keep_functions(text: str) -> str:
     last = 0
     for a, b in spans:
         out.append(blank(text[last:a]))
-        out.append(_function(text[a:b]))
+        out.append(_function(_conditionals(text[a:b], a, undecided)))
         last = b
     out.append(blank(text[last:]))
     return "".join(out)
@@ -177,6 +185,46 @@ def _function(text: str) -> str:
     text = _LIKELY.sub(lambda m: " " * len(m.group(0)), text)
     text = text.replace("if constexpr", "if          ")
     return _INCLUDE.sub(lambda m: " " * len(m.group(0)), text)
+
+
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b([^\n]*)", re.M)
+
+
+def _conditionals(text: str, at: int, undecided: list[tuple[int, str]]) -> str:
+    """The text without what ``#if`` leaves out; groups whose condition is no number go whole, and are noted."""
+    out: list[str] = []
+    last, depth = 0, 0
+    keep, decided, hidden = True, True, 0
+    for m in _DIRECTIVE.finditer(text):
+        word, condition = m.group(1), m.group(2).split("//")[0].strip()
+        opens, closes = word in ("if", "ifdef", "ifndef"), word == "endif"
+        if depth == 0 and not opens:
+            continue  # not this file's concern: libclang will say what it thinks of it
+        if opens and depth:
+            depth += 1
+            continue
+        if depth > 1:
+            depth -= closes
+            continue
+        piece = text[last : m.start()]
+        out.append(piece if keep else blank(piece))
+        last = m.start()
+        if opens:
+            depth, hidden = 1, m.start()
+            decided = word == "if" and condition.strip("()") in ("0", "1", "false", "true")
+            keep = decided and condition.strip("()") in ("1", "true")
+            if not decided:
+                undecided.append((at + hidden, f"#{word} {condition} is not decided"))
+        elif closes:
+            depth, keep = 0, True
+        elif word == "else":
+            keep = decided and not keep
+        else:
+            undecided.append((at + hidden, f"#elif {condition} is not decided"))
+            keep = decided = False
+    piece = text[last:]
+    out.append(piece if keep else blank(piece))
+    return "".join(out)
 
 
 def _signature_start(text: str, at: int) -> int:

@@ -17,7 +17,7 @@ from .apart import apart
 from .context import Context
 from .inputs import Dim, InputChecks, read_checks
 from .prepare import Prepared, Truncated, prepare
-from .statements import statement
+from .statements import body as statements
 
 if TYPE_CHECKING:
     from ..kernels.triton.reader import TritonLauncher
@@ -79,17 +79,16 @@ def read_program(
     if not any(n != "_const_run_impl" for n, _ in bodies):
         raise NotAWrapper("truncated: the body of run_impl is incomplete")
     checks = read_checks(unit, functions)
-    diagnostics = unit.diagnostics()
+    diagnostics = [*unit.diagnostics(), *prepared.undecided]
     out: list[Function] = []
     symbols: dict[str, Symbol] = {}
     facts: list[Cond] = []
     for name, cursor in bodies:
-        ctx = Context(unit, text, kernels, launchers, diagnostics)
+        ctx = Context(unit, text, kernels, launchers, diagnostics, prepared.macros)
         body = unit.body(cursor)
         if body is None or (name == "run_impl" and _forwards(unit, body)):
             continue
-        for k in body.kids:
-            statement(ctx, k)
+        statements(ctx, body.kids, body.start, body.end)
         loc = unit.source.loc(*unit.extent(cursor))
         inputs = _inputs(ctx, checks, prepared, symbols, facts)
         out.append(Function(name, inputs, tuple(ctx.constants), tuple(ctx.events), loc))
@@ -113,7 +112,7 @@ def _outside(
     spans = [unit.extent(c) for _, c in bodies]
     out = []
     for offset, message in diagnostics:
-        if any(a <= offset < b for a, b in spans):
+        if any(a <= offset < b for a, b in spans):  # its statement says so
             continue
         line = text[text.rfind("\n", 0, offset) + 1 : offset + 80].split("\n")[0].strip()
         out.append(Unmodelled(line, unit.source.loc(offset), (), f"not valid C++: {message}"))

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from ..cxx.nodes import Node
-from ..model.program import Alloc, Arg, Call, Check, Reset, Tensor, Unmodelled, View
+from ..model.program import Alloc, Arg, Call, Check, Reset, Tensor, View
 from ..symbolic import ZERO
+from .completeness import cover, is_harmless
 from .context import Context
 from .host import Handle, NotUnderstood, Text_
 from .operands import argument, condition, dtype_of, handle, integer, ints, output_index
-
-#: Shim calls that neither read nor write tensor elements in a way that matters here.
-_IGNORED = re.compile(
-    r"aoti_torch_(?:print_tensor_handle|save_tensor_handle|check_inf_and_nan"
-    r"|get_current_\w+|grad_mode_set_enabled|tensor_to_ivalue|delete_\w+)$"
-)
-
 
 # -- C shims ------------------------------------------------------------------------------------
 
@@ -32,7 +25,11 @@ def shim(ctx: Context, node: Node) -> None:
         special = _view_dtype
     if special is not None:
         special(ctx, node)
-    elif not _IGNORED.match(name):
+    elif is_harmless(name):
+        cover(ctx, node)
+        for k in node.kids:
+            handle(ctx, k)  # views written inline
+    else:
         extern(ctx, node)
 
 
@@ -170,15 +167,3 @@ def check(ctx: Context, node: Node, negate: bool = False) -> None:
     except NotUnderstood:
         return  # a check on data narrows nothing that is tracked here
     ctx.emit(Check(~cond if negate else cond, ctx.loc(node)))
-
-
-def unmodelled(ctx: Context, node: Node, reason: str) -> Unmodelled:
-    names = sorted({v.name for n in _names(node) if isinstance(v := ctx.value(n), Handle)})
-    return Unmodelled(ctx.text(node), ctx.loc(node), tuple(names), reason)
-
-
-def _names(node: Node) -> list[str]:
-    out = [str(node.value)] if node.kind == "name" else []
-    for k in node.kids:
-        out += _names(k)
-    return out
