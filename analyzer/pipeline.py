@@ -120,10 +120,12 @@ def _internal(path: str, e: Exception) -> FileReport:
 
 
 def _report(source: WrapperSource, analysis: Analysis, findings: list[Finding]) -> FileReport:
+    from .runtimes import releases_of
+
     program, profile = analysis.program, analysis.profile
     return FileReport(
         program.path, "analysed", None, program.device, program.torch, program.dialect, profile.name, profile.date,
-        counts(analysis), list(analysis.symbols), findings, list(analysis.unknowns), _lines(source, findings),
+        releases_of(profile.name), counts(analysis), list(analysis.symbols), findings, list(analysis.unknowns), _lines(source, findings),
     )  # fmt: skip
 
 

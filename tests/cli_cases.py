@@ -13,7 +13,7 @@ import pytest
 from aoti_lint import cli
 
 DATA = Path(__file__).parent / "data/slice.wrapper.cpp"
-METAL = "executorch-metal@2026-08"
+METAL = "executorch-metal@2026-09"
 
 
 class Result(NamedTuple):

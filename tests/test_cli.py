@@ -183,7 +183,7 @@ def test_a_runtime_for_another_device_is_told(call: Call) -> None:
     assert got.code == 0
     assert (
         got.err
-        == "aoti-lint: warning: executorch-cuda@2026-08 is for cuda wrappers; m.wrapper.cpp is for mps\n"
+        == "aoti-lint: warning: executorch-cuda@2026-09 is for cuda wrappers; m.wrapper.cpp is for mps\n"
     )
 
 

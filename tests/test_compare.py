@@ -33,7 +33,7 @@ SLICE = ROOT / "tests/data/slice.wrapper.cpp"
 METALS = ROOT / "fixtures/wrappers/metal"
 THREE = ("libtorch", "executorch-metal@2026-08", "m1")
 VERDICTS = {
-    "libtorch@2.14": "takes",
+    "libtorch@2.15": "takes",
     "executorch-metal@2026-08": "wrong",
     "executorch-metal@2026-01-14": "stops",
 }
@@ -52,16 +52,22 @@ def names(*asked: str, device: str = "mps") -> list[str]:
 
 
 def test_all_is_every_version_that_runs_the_device() -> None:
-    assert names("all", device="cpu") == ["libtorch@2.14", "libtorch-arrayref@2.14"]
-    assert names("all", device="cuda") == ["libtorch@2.14", *(v.name for v in versions("executorch-cuda"))]
-    assert names("all") == ["libtorch@2.14", *(v.name for v in versions("executorch-metal"))]
+    assert names("all", device="cpu") == ["libtorch@2.15", "libtorch-arrayref@2.15"]
+    assert names("all", device="cuda") == ["libtorch@2.15", *(v.name for v in versions("executorch-cuda"))]
+    assert names("all") == ["libtorch@2.15", *(v.name for v in versions("executorch-metal"))]
     every = {n for device in ("cpu", "cuda", "mps") for n in names("all", device=device)}
-    assert every == {v.name for family in families() for v in versions(family)}
+    older = {
+        n
+        for family in families()
+        if family.startswith("libtorch")
+        for n in (v.name for v in versions(family)[:-1])
+    }
+    assert every == {v.name for family in families() for v in versions(family)} - older
 
 
 def test_a_runtime_named_twice_counts_once() -> None:
-    assert names("m2", "executorch-metal", "auto") == ["executorch-metal@2026-08"]
-    assert names("m2", "libtorch", "all")[:2] == ["executorch-metal@2026-08", "libtorch@2.14"]
+    assert names("m2b", "executorch-metal", "auto") == ["executorch-metal@2026-09"]
+    assert names("m2", "libtorch", "all")[:2] == ["executorch-metal@2026-08", "libtorch@2.15"]
     assert len(names("m2", "all")) == len(names("all"))
 
 
@@ -148,7 +154,7 @@ def test_a_table_for_one_wrapper() -> None:
     done = tool("check", str(SLICE), *(f"--runtime={n}" for n in THREE))
     assert done.returncode == 1
     table = [line.split() for line in done.stdout.splitlines()]
-    assert ["libtorch@2.14", "takes", "it", "0", "0", "0"] in table
+    assert ["libtorch@2.15", "takes", "it", "0", "0", "0"] in table
     assert any(line[:2] == ["executorch-metal@2026-01-14", "stops"] for line in table)
     assert any(line[:3] == ["executorch-metal@2026-08", "wrong", "results"] for line in table)
     assert "AL103 view-rejected on executorch-metal@2026-01-14: it refuses the view" in done.stdout
@@ -164,7 +170,7 @@ def test_a_table_over_many_wrappers(tmp_path: Path) -> None:
     done = tool("check", str(tmp_path), *(f"--runtime={n}" for n in THREE))
     assert done.returncode == 3
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert ["libtorch@2.14", "3", "3", "0", "0", "0"] in lines
+    assert ["libtorch@2.15", "3", "3", "0", "0", "0"] in lines
     assert any(line[:6] == ["executorch-metal@2026-08", "3", "0", "0", "3", "0"] for line in lines)
     assert any(line[:6] == ["executorch-metal@2026-01-14", "3", "0", "0", "0", "3"] for line in lines)
     assert "AL103 in 3" in done.stdout and "1 wrapper not analysed" in done.stdout
@@ -172,7 +178,7 @@ def test_a_table_over_many_wrappers(tmp_path: Path) -> None:
 
 def test_a_rule_that_breaks_under_one_runtime(tmp_path: Path) -> None:
     def rules(analysis: Analysis) -> list[Finding]:
-        if analysis.profile.name == "libtorch@2.14":
+        if analysis.profile.name == "libtorch@2.15":
             raise ValueError("broken")
         return run_rules(analysis)
 
@@ -181,9 +187,9 @@ def test_a_rule_that_breaks_under_one_runtime(tmp_path: Path) -> None:
     report = check_paths([str(tmp_path)], rules, runtime=THREE, jobs=1)
     assert [r.verdict for r in rows(report)] == ["failed", "wrong", "stops"] * 2
     text = render("text", report, Context())
-    assert re.search(r"^libtorch@2.14 +2 +0 +0 +0 +0 +not analysed 2$", text, re.MULTILINE)
+    assert re.search(r"^libtorch@2.15 +2 +0 +0 +0 +0 +not analysed 2$", text, re.MULTILINE)
     each = render("text", report, Context(verbose=True))
-    assert re.search(r"^libtorch@2.14 +not analysed .*ValueError: broken$", each, re.MULTILINE)
+    assert re.search(r"^libtorch@2.15 +not analysed .*ValueError: broken$", each, re.MULTILINE)
 
 
 def test_exit_codes_follow_the_worst_runtime() -> None:

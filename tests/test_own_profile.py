@@ -106,4 +106,4 @@ def test_a_mistake_names_the_file_and_the_key(folder: Path) -> None:
 def test_beside_built_in_ones(folder: Path) -> None:
     out = tool("check tests/data/slice.wrapper.cpp --runtime ./ours.toml --runtime libtorch").stdout
     assert re.search(r"^ours +stops", out, re.MULTILINE)
-    assert re.search(r"^libtorch@2.14 +takes it", out, re.MULTILINE)
+    assert re.search(r"^libtorch@2.15 +takes it", out, re.MULTILINE)

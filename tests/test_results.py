@@ -132,7 +132,7 @@ def test_a_report_is_restored_field_for_field() -> None:
         "k", "p", 7, "op", ("aten.cat",), evidence, "help", "abc", stops=True,
     )  # fmt: skip
     report = FileReport(
-        "a.cpp", "analysed", None, "cpu", "2.14", "aoti", "libtorch@2.14", "2.14.1", Counts(1, 2, 3, 4, 5, 6, 7, 8),
+        "a.cpp", "analysed", None, "cpu", "2.14", "aoti", "libtorch@2.14", "2.14.1", ("1.2",), Counts(1, 2, 3, 4, 5, 6, 7, 8),
         [("s0", 2, None)], [finding], [Unknown("x", "y", 3, "b.cpp")], {("a.cpp", 3): "text"},
     )  # fmt: skip
     assert from_data(json.loads(json.dumps(to_data(report)))) == report

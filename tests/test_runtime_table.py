@@ -19,7 +19,7 @@ def test_the_script_counts_wrappers(tmp_path: Path) -> None:
     (tmp_path / "cut.wrapper.cpp").write_text(text[:2000])
     call = [sys.executable, str(ROOT / "scripts/runtime_table.py"), str(tmp_path)]
     done = subprocess.run(call, capture_output=True, text=True, check=True).stdout
-    assert "| `libtorch@2.14` | 2 | 0 | 0 | 0 |  |" in done
+    assert "| `libtorch@2.15` | 2 | 0 | 0 | 0 |  |" in done
     assert "| `executorch-metal@2026-01-14` | 0 | 0 | 0 | 2 | AL103 view-rejected 2 |" in done
     assert re.search(r"^\| `executorch-metal@2026-08` \| 0 \| 0 \| 2 \| 0 \| AL202 ", done, re.MULTILINE)
 

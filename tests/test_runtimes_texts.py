@@ -16,7 +16,7 @@ from runtime_cases import NO, PARENT, exprs, layout
 
 
 def test_symbols():
-    metal = resolve("executorch-metal")
+    metal = resolve("executorch-metal@1.4")
     assert metal.symbol("aoti_torch_clone") == "throws"
     assert metal.symbol("aoti_torch_mps_convolution") == "present"
     for name in (
@@ -39,7 +39,8 @@ def test_symbol_counts():
     for profile in all_profiles():
         assert profile.symbols.throws <= profile.symbols.present
         for op in profile.ops:
-            assert profile.symbol(op) in ("present", "unknown"), (profile.name, op)
+            older = profile.family == "libtorch" and profile.name != "libtorch@2.15"
+            assert profile.symbol(op) in ("present", "unknown") or older, (profile.name, op)
 
 
 # -- bugs and texts -----------------------------------------------------------------------------

@@ -152,6 +152,8 @@ class FileReport:
     dialect: str = "aoti"
     runtime: str = ""
     runtime_date: str | None = None
+    #: Releases that ship this version of the runtime.
+    releases: tuple[str, ...] = ()
     counts: Counts = field(default_factory=Counts)
     symbols: list[tuple[str, int, int | None]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
@@ -162,7 +164,7 @@ class FileReport:
     def to_json(self) -> dict[str, Any]:
         return {
             "path": self.path, "device": self.device, "torch": self.torch,
-            "runtime": {"name": self.runtime, "date": self.runtime_date},
+            "runtime": {"name": self.runtime, "date": self.runtime_date, "releases": list(self.releases)},
             "dialect": self.dialect, "status": self.status, "error": self.error,
             "counts": self.counts.to_json(),
             "symbols": [{"name": n, "min": lo, "max": hi} for n, lo, hi in self.symbols],

@@ -39,7 +39,9 @@ class Row:
     def to_json(self) -> dict[str, Any]:
         return {
             "path": self.file.path,
-            "runtime": {"name": self.file.runtime, "date": self.file.runtime_date},
+            "runtime": {
+                "name": self.file.runtime, "date": self.file.runtime_date, "releases": list(self.file.releases),
+            },
             "verdict": self.verdict,
             "errors": self.count("error"), "warnings": self.count("warning"), "notes": self.count("note"),
             "unknown": self.file.counts.unknown + self.file.counts.unmodelled_statements,

@@ -29,6 +29,7 @@ def from_data(data: Any) -> FileReport:
     return FileReport(
         **{
             **data,
+            "releases": tuple(data["releases"]),
             "counts": Counts(**data["counts"]),
             "symbols": [(str(name), lo, hi) for name, lo, hi in data["symbols"]],
             "findings": [_finding(f) for f in data["findings"]],

@@ -1,6 +1,17 @@
 """Runtime profiles: dated data on what a runtime does with what a wrapper asks."""
 
-from .catalog import ALL, all_profiles, families, find, resolve, resolve_all, versions
+from .catalog import (
+    ALL,
+    Release,
+    all_profiles,
+    families,
+    find,
+    releases,
+    releases_of,
+    resolve,
+    resolve_all,
+    versions,
+)  # fmt: skip
 from .model import Judgement, Layout
 from .ops import OpPolicy
 from .profile import AllocOutcome, Outcome, Profile, ViewOutcome
@@ -13,10 +24,13 @@ __all__ = [
     "OpPolicy",
     "Outcome",
     "Profile",
+    "Release",
     "ViewOutcome",
     "all_profiles",
     "families",
     "find",
+    "releases",
+    "releases_of",
     "resolve",
     "resolve_all",
     "versions",

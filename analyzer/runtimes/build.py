@@ -35,6 +35,7 @@ def build_profile(data: dict[str, Any], file: str, name: str, family: str, date:
         alloc_facts=_alloc(top.table("alloc", required=True)),
         constant_facts=_section(top.table("constant"), ("ok", "reject")),
         view_facts=_view(top.table("view", required=True)),
+        strided_facts=_section(top.table("as_strided"), ("alias", "reject")),
         copy_facts=_section(top.table("copy"), ("ok", "reject", "corrupt")),
         clone_facts=_clone(top.table("clone")),
         input_facts=_section(top.table("input"), ("ok", "reject")),
@@ -126,7 +127,7 @@ def _output(t: Table) -> model.OutputFacts:
         source=t.text("source", ""),
         duplicates=t.text("duplicates", "unknown", ("ok", "double-release", "unknown")),
         copied=t.flag("copied", False),
-        rules=_rules(t, ("ok", "reject")),
+        rules=_rules(t, ("ok", "reject", "corrupt")),
     )
     t.done()
     return facts
@@ -141,6 +142,7 @@ def _symbols(t: Table) -> model.Symbols:
         present=present,
         throws=frozenset(t.texts("throws")),
         maybe=frozenset(t.texts("maybe")) - present - removed,
+        absent=frozenset(t.texts("absent")) - present,
     )
     t.done()
     return symbols
@@ -163,6 +165,8 @@ def _op(t: Table, name: str) -> OpPolicy:
         dtypes_equal=t.flag("dtypes_equal", False),
         rank_error=t.text("rank_error", "InvalidArgument", _ERRORS),
         dtype_error=t.text("dtype_error", "InvalidArgument", _ERRORS),
+        size_error=t.text("size_error", "", _ERRORS),
+        unequal_error=t.text("unequal_error", "", _ERRORS),
         checks=t.texts("checks", CHECKS),
         pair_checks=t.texts("pair_checks", PAIR_CHECKS),
         unmodelled=t.text("unmodelled", ""),

@@ -30,18 +30,27 @@ def describe(profile: Profile) -> list[Row]:
         ("allocation", alloc, "ok"),
         ("constant", profile.constant_facts, "ok"),
         ("view", view, "alias"),
+        ("as_strided", profile.strided_facts, "alias"),
         ("copy", profile.copy_facts, "ok"),
         ("input", profile.input_facts, "ok"),
         ("output", out, "ok"),
         ("kernel argument", profile.kernel_facts, "in place"),
     ):
+        if not section.source and not section.rules:
+            continue
         rows += [_rule(subject, rule, section.source) for rule in section.rules]
         rows.append((f"{subject}: otherwise", otherwise, section.source))
     for op in dict.fromkeys(profile.ops.values()):
         rows += _op(op)
     symbols = profile.symbols
     rows.append(
-        ("symbols", "all" if symbols.open else _names(symbols.present, symbols.maybe), symbols.source)
+        (
+            "symbols",
+            ("all" if not symbols.absent else f"all but {_names(symbols.absent)}")
+            if symbols.open
+            else _names(symbols.present, symbols.maybe),
+            symbols.source,
+        )
     )
     if symbols.throws:
         rows.append(("symbols that throw", _names(symbols.throws), symbols.source))

@@ -111,7 +111,7 @@ class OutputFacts:
 
 @record(frozen=True)
 class Symbols:
-    """C symbols: ``open`` means every one exists, otherwise only those listed do.
+    """C symbols: ``open`` means every one exists but those ``absent``, otherwise only those listed do.
 
     ``maybe`` exist in a later state of this runtime and it is not known since when.
     """
@@ -121,6 +121,7 @@ class Symbols:
     present: frozenset[str]
     throws: frozenset[str]
     maybe: frozenset[str]
+    absent: frozenset[str] = frozenset()
 
 
 # -- answers ------------------------------------------------------------------------------------

@@ -61,8 +61,8 @@ def sdpa_mask(args: Sequence[OpArg], ranges: Ranges) -> list[Judgement]:
     def verdict(kind: str, reason: str) -> list[Judgement]:
         return [Judgement("attn_mask", 3, kind, reason, "", "op.sdpa.mask", "MET-SDPA-MASK")]
 
-    if mask.dtype == "bool":
-        return verdict("misread", f"reads the bool mask as {query.dtype or 'floats'}")
+    if mask.dtype == "bool" or (mask.dtype and query.dtype and mask.dtype != query.dtype):
+        return verdict("misread", f"reads the {mask.dtype} mask as {query.dtype or 'floats'}")
     batch, heads = query.sizes[0], query.sizes[1]
     if len(mask.sizes) < 3 or p.is_one(batch, ranges) is True:
         return []
@@ -82,6 +82,15 @@ def sdpa_mask(args: Sequence[OpArg], ranges: Ranges) -> list[Judgement]:
     if ranges.equal(mask.strides[-4], heads * mask.strides[-3]) is None:
         return verdict("unknown", f"it is not decided how {text} is read")
     return verdict("misread", f"steps from batch to batch by heads times the head stride: {text}")
+
+
+def sdpa_dropout_mask(args: Sequence[OpArg], ranges: Ranges) -> list[Judgement]:
+    """A dropout mask is refused."""
+    mask, reason = args[6], "a dropout mask is not supported"
+    if mask is None:
+        return []
+    kind = "reject" if isinstance(mask, Layout) else "unknown"
+    return [Judgement("dropout_mask", 6, kind, reason, "NotImplemented", "op.sdpa.dropout_mask")]
 
 
 def randint_out(args: Sequence[OpArg], ranges: Ranges) -> list[Judgement]:
@@ -134,5 +143,6 @@ CHECKS: dict[str, Callable[[Sequence[OpArg], Ranges], list[Judgement]]] = {
     "conv-padding": conv_padding,
     "sdpa-value-head": sdpa_value_head,
     "sdpa-mask": sdpa_mask,
+    "sdpa-dropout-mask": sdpa_dropout_mask,
     "randint-out": randint_out,
 }

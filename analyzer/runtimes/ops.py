@@ -54,8 +54,8 @@ class ParamPolicy:
 class OpPolicy:
     """One op. ``results`` names the layout of each tensor it returns (:data:`RESULTS`).
 
-    ``rank_error`` and ``dtype_error`` are what other ranks and dtypes do; ``dtypes_equal``: all operands must
-    share one dtype.  ``checks`` names relations between operands (:mod:`.op_checks`).  ``unmodelled`` says
+    ``rank_error`` and ``dtype_error`` are what other ranks and dtypes do, ``size_error`` what a size outside ``dims``
+    does ("": the first).  ``dtypes_equal``: all operands must share one dtype, else ``unequal_error`` ("": the second).  ``checks`` names relations between operands (:mod:`.op_checks`).  ``unmodelled`` says
     why nothing is known about layouts.
     """
 
@@ -68,6 +68,8 @@ class OpPolicy:
     dtypes_equal: bool = False
     rank_error: str = "InvalidArgument"
     dtype_error: str = "InvalidArgument"
+    size_error: str = ""
+    unequal_error: str = ""
     checks: tuple[str, ...] = ()
     pair_checks: tuple[str, ...] = ()
     unmodelled: str = ""
@@ -130,7 +132,7 @@ class OpPolicy:
             if all(ranges.equal(t.sizes[dim], v) is False for v in values):
                 listed = ", ".join(map(str, values))
                 reason = f"size {t.sizes[dim]} in dim {dim} of {arg.name} is none of {listed}"
-                out.append(verdict("reject", reason, self.rank_error, "size"))
+                out.append(verdict("reject", reason, self.size_error or self.rank_error, "size"))
         if t.gathered:
             if arg.role != "in":
                 reason = f"{arg.name} is a view with gaps, which this op can't write"
@@ -157,7 +159,8 @@ class OpPolicy:
             return []
         listed = ", ".join(f"{n} {d}" for n, d in sorted(seen))
         reason = f"operands differ in dtype: {listed}"
-        return [Judgement("", -1, "reject", reason, self.dtype_error, f"op.{self.name}.dtype")]
+        error = self.unequal_error or self.dtype_error
+        return [Judgement("", -1, "reject", reason, error, f"op.{self.name}.dtype")]
 
 
 def _as_suggested(sizes: Exprs, args: Sequence[OpArg], ranges: Ranges) -> Exprs | None:

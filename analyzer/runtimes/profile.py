@@ -104,6 +104,7 @@ class Profile:
     alloc_facts: AllocFacts
     constant_facts: Section
     view_facts: ViewFacts
+    strided_facts: Section
     copy_facts: Section
     clone_facts: CloneFacts
     input_facts: Section
@@ -192,6 +193,8 @@ class Profile:
         symbol = _SYMBOL_OF_VIEW.get(how, "").format(device=t.device)
         if symbol and self.symbol(symbol) != "present":
             kind, reason, fact = "unknown", f"{self.name} has no {symbol}", "symbols"
+        elif how == "as_strided" and self.strided_facts.rules:
+            return self._strided_view(s)
         elif how == "pool" and s.ranges.equal(s.source.offset, 0) is False:
             kind, reason, effect, error = "reject", "the pool does not start its storage", "error", "error"
         elif how == "pool" and s.ranges.equal(mod(s.offset, itemsize(t.dtype or "")), 0) is False:
@@ -200,6 +203,18 @@ class Profile:
         base = Outcome(kind, reason, effect, error, "", fact, bug)
         return ViewOutcome(
             *_fields(base), strides=t.strides, offset=t.offset, expected_offset=t.offset, capacity=t.capacity
+        )
+
+    def _strided_view(self, s: Situation) -> ViewOutcome:
+        """``as_strided`` where the runtime looks at what it is given."""
+        t = s.tensor
+        outcome = self._outcome("as_strided", decide(self.strided_facts.rules, _ALIAS, s), s, t.strides)
+        return ViewOutcome(
+            *_fields(outcome),
+            strides=t.strides,
+            offset=t.offset,
+            expected_offset=t.offset,
+            capacity=t.capacity,
         )
 
     def copy(self, dst: Layout, src: Layout, ranges: Ranges) -> Outcome:
@@ -249,6 +264,8 @@ class Profile:
         """Whether the library that loads the wrapper has a C symbol."""
         if name in self.symbols.throws:
             return "throws"
+        if name in self.symbols.absent:
+            return "absent"
         if self.symbols.open or name in self.symbols.present:
             return "present"
         if name in self.symbols.maybe or not name.startswith(("aoti_torch_", "torch_", "aoti_record_")):

@@ -7,7 +7,7 @@ import textwrap
 from typing import Any
 
 from ...config import parse_runtime
-from ...runtimes import all_profiles, families, find, resolve, versions
+from ...runtimes import all_profiles, families, find, releases, releases_of, resolve, versions
 from ...runtimes.describe import describe
 from .table import table
 
@@ -20,8 +20,24 @@ def answer(name: str, format: str) -> str:
     if name:
         parse_runtime(name)
     if format == "json":
-        return json.dumps(description(name) if name else {"runtimes": rows()}, indent=1) + "\n"
+        return (
+            json.dumps(
+                description(name) if name else {"releases": release_rows(), "runtimes": rows()}, indent=1
+            )
+            + "\n"
+        )
     return text(name) if name else listing()
+
+
+def release_rows() -> list[dict[str, Any]]:
+    """One entry for each release of ExecuTorch, the newest first; None where it has no such runtime."""
+    return [
+        {
+            "release": r.name, "date": r.date, "torch": r.torch,
+            **{f: r.profiles.get(f) for f in ("executorch-metal", "executorch-cuda")}, "known": r.known,
+        }
+        for r in reversed(releases())
+    ]  # fmt: skip
 
 
 def rows() -> list[dict[str, Any]]:
@@ -32,13 +48,22 @@ def rows() -> list[dict[str, Any]]:
         {
             "name": p.name, "date": p.date, "title": p.title, "proposed": p.proposed,
             "default": p.name in newest, "aliases": aliases[p.name],
+            "releases": list(releases_of(p.name)),
         }
         for p in all_profiles()
     ]  # fmt: skip
 
 
 def listing() -> str:
-    """The profiles as a table; the one an undated name means is marked."""
+    """Releases first, as people have them installed; then the profiles, those that a bare name means marked."""
+    head = ("ExecuTorch", "of", "torch", "executorch-metal", "executorch-cuda")
+    shipped = [
+        (
+            r["release"], r["date"], r["torch"],
+            *((r[f] or "-").partition("@")[2] or "-" for f in ("executorch-metal", "executorch-cuda")),
+        )
+        for r in release_rows()
+    ]  # fmt: skip
     lines = [
         (
             r["name"] + (" *" if r["default"] else ""),
@@ -48,8 +73,12 @@ def listing() -> str:
         )
         for r in rows()
     ]
-    return table(("runtime", "since", "also called", "what it is"), lines) + (
-        "\n* what the name without a date means. 'auto' takes executorch-metal for mps wrappers, else libtorch.\n"
+    return (
+        "Releases: --runtime executorch-metal@1.4, or executorch@1.4 for whichever runs the wrapper.\n\n"
+        + table(head, shipped)
+        + "\nProfiles: 'aoti-lint runtimes NAME' says what one assumes, and how that is known.\n\n"
+        + table(("runtime", "since", "also called", "what it is"), lines)
+        + "\n* what the bare name means. 'auto' takes executorch-metal for mps wrappers, else libtorch.\n"
     )
 
 
@@ -57,7 +86,10 @@ def description(name: str) -> dict[str, Any]:
     """Everything one profile assumes, each fact with its source."""
     p = resolve(name)
     facts = [{"fact": fact, "value": value, "source": source} for fact, value, source in describe(p)]
-    head = {"name": p.name, "date": p.date, "title": p.title, "proposed": p.proposed, "note": p.note}
+    head = {
+        "name": p.name, "date": p.date, "releases": list(releases_of(p.name)), "title": p.title,
+        "proposed": p.proposed, "note": p.note,
+    }  # fmt: skip
     return {**head, "facts": facts}
 
 
@@ -65,7 +97,7 @@ def text(name: str) -> str:
     """One profile for people: the facts below the source they are known from."""
     p = resolve(name)
     out = [
-        f"{p.name}  since {p.date or 'the beginning'}",
+        f"{p.name}  since {p.date or 'the beginning'}" + _shipped(p.name),
         _wrapped(p.title, ""),
         *filter(None, [_wrapped(p.note, "")]),
     ]
@@ -76,6 +108,11 @@ def text(name: str) -> str:
             known = source
         out.append(_wrapped(f"{fact}: {value}", "  "))
     return "\n".join(out) + "\n"
+
+
+def _shipped(name: str) -> str:
+    found = releases_of(name)
+    return f", in ExecuTorch {' and '.join(found)}" if found else ""
 
 
 def _wrapped(line: str, indent: str) -> str:

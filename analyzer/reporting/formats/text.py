@@ -113,7 +113,9 @@ def _header(file: FileReport, context: Context) -> list[Line]:
 
 
 def _runtime(file: FileReport) -> str:
-    return f"{file.runtime} ({file.runtime_date})" if file.runtime_date else file.runtime
+    """The profile with what people know it by: the releases that ship it, else its date."""
+    known = f"ExecuTorch {' and '.join(file.releases)}" if file.releases else file.runtime_date
+    return f"{file.runtime} ({known})" if known else file.runtime
 
 
 def _groups(findings: list[Finding]) -> list[list[Finding]]:
