@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..cxx.nodes import Node
 from ..model.location import Loc
 from ..model.program import Launch, Reset
@@ -10,6 +12,9 @@ from ..symbolic import Expr, const
 from .context import Context
 from .host import NotUnderstood
 from .operands import handle, integer, ints, peel
+
+if TYPE_CHECKING:
+    from ..kernels.triton.arguments import Arguments
 
 
 def launches_kernel(ctx: Context, node: Node) -> bool:
@@ -87,8 +92,19 @@ def triton_launch(ctx: Context, node: Node) -> None:
         bound.update(extra)
         extra += [(f"grid.{i}", g.substitute(bound)) for i, g in enumerate(launcher.grid)]
     locs.append(("grid", launcher.grid_loc))
+    if launcher.arguments is not None:
+        tensors, scalars = _handed(launcher.arguments, dict(tensors), bound)
     launch = _launch(ctx, launcher.kernel.name, tensors, scalars + extra, locs, node, launcher.reason)
     ctx.emit(replace(launch, empty_grid_launches=not launcher.returns_when_empty))
+
+
+def _handed(
+    arguments: Arguments, tensors: dict[str, str], scalars: dict[str, Expr]
+) -> tuple[list[tuple[str, str]], list[tuple[str, Expr]]]:
+    """What the launcher hands on: the kernel's parameters in terms of the launcher's."""
+    given = [(p, tensors[name]) for p, name in arguments.tensors if name in tensors]
+    values = [(p, e.substitute(scalars)) for p, e in arguments.scalars if e is not None]
+    return given, values
 
 
 def metal_launch(ctx: Context, library: str, body: Node, node: Node) -> None:

@@ -168,9 +168,11 @@ class Reader(Evaluator):
         self.env = outer | {
             n: changed(self.state, stmt, n, v, after[n], steps[n], symbol) for n, v in before.items()
         }
+        said = len(self.state.facts)
         self._round(stmt, target, value)
         last = self.env
         self.state.loops.pop()
+        del self.state.facts[said:]  # no round may run
         info = self.state.vars[name]
         rounds = info.extent if info.guard == TRUE and info.kind == "loop" else None
         self.env = outer | {

@@ -323,7 +323,19 @@ def _logical(op: ast.operator) -> Handler:
 
 
 def _assert(c: Call) -> Value:
-    cond = as_bool(c.state, c.get(0), c.node)
+    """``tl.device_assert(cond, text, mask)``: nothing where assertions are not compiled in."""
+    cond = as_bool(c.state, c.get(0, "cond"), c.node)
+    mask = c.get(2, "mask")
+    c.state.use([cond])
+    if c.state.kernel.asserts:
+        where = TRUE if mask is NONE else as_bool(c.state, mask, c.node).cond
+        c.state.assume(cond, where)
+    return NONE
+
+
+def _assume(c: Call) -> Value:
+    """``tl.assume``: the compiler takes it for granted."""
+    cond = as_bool(c.state, c.get(0, "cond"), c.node)
     c.state.use([cond])
     c.state.assume(cond)
     return NONE
@@ -391,7 +403,7 @@ _HANDLERS: dict[str, Handler] = {
     "where": _where, "to": _to, "cast": _to, "float": _float, "pointer_type": _pointer_type,
     "constexpr_next_power_of_2": _next_power, "next_power_of_2": _next_power,
     "logical_and": _logical(ast.BitAnd()), "logical_or": _logical(ast.BitOr()),
-    "device_assert": _assert, "assume": _assert, "load": _load, "store": _store,
+    "device_assert": _assert, "assume": _assume, "load": _load, "store": _store,
     "make_block_ptr": _block_ptr(False), "make_tensor_descriptor": _block_ptr(True),
     "advance": lambda c: memory.advance(c.state, c.get(0), c.get(1, "offsets"), c.node),
     "maximum": lambda c: extreme(c.state, True, c.get(0), c.get(1), c.node),

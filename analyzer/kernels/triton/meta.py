@@ -45,6 +45,8 @@ class KernelText:
     assumption: str
     grid: tuple[Expr, Expr, Expr] | None
     name: str
+    #: Whether device assertions are compiled in.
+    asserts: bool = True
 
 
 def read_kernel(launcher: LauncherText, python: PythonText) -> KernelText:
@@ -77,6 +79,7 @@ def read_kernel(launcher: LauncherText, python: PythonText) -> KernelText:
         tuple(_param(n, signature.get(n)) for n in names if n not in compile_time and signature.get(n) != "constexpr"),
         known, unknown, _alignments(triton_meta, list(signature), names),
         "; ".join(notes), _grid(launcher, known), shown if fn.name == "triton_" else fn.name,
+        inductor_meta.get("assert_indirect_indexing", True) is not False,
     )  # fmt: skip
 
 
@@ -214,7 +217,7 @@ def _stated_block(launcher: LauncherText, name: str, prefix: str, grid_type: str
     if mixed != (name == "RSPLIT_SIZE") or not (mixed or name.endswith("BLOCK")):
         return None
     numel = rf"{'x' if mixed else prefix}numel(?:_\d+)?"
-    for host_name, text in launcher.host:
+    for host_name, text in values.items():
         m = re.search(rf"\b{numel} \+ \((\d+) - 1\)\) / \((\d+)\)", text)
         if m is not None and m.group(1) == m.group(2):
             return int(m.group(1))

@@ -10,6 +10,7 @@ from ...model.location import Loc
 from ...model.record import record, replace
 from ...symbolic import Expr, const
 from .access import build, location
+from .arguments import Arguments, read_arguments, shifted
 from .body import read_body
 from .meta import KernelText, read_kernel
 from .source import LauncherText, launcher_texts
@@ -25,6 +26,7 @@ class TritonLauncher:
     says what was taken for granted about block sizes.  ``reason`` is set when there is no kernel source:
     what the launch does is unknown, and ``kernel`` has no accesses.  ``grid_loc`` is where the grid is
     computed; ``returns_when_empty`` says that the launcher skips a launch with an empty grid.
+    ``arguments``: what the kernel is given where that is not just ``params`` in order.
     """
 
     name: str
@@ -37,6 +39,7 @@ class TritonLauncher:
     loc: Loc
     grid_loc: Loc
     returns_when_empty: bool
+    arguments: Arguments | None = None
 
 
 def find_launchers(text: str, path: str) -> dict[str, TritonLauncher]:
@@ -59,12 +62,14 @@ def _launcher(t: LauncherText, path: str) -> TritonLauncher:
         return _without_source(t, loc, grid_loc, "the text holds no source of this kernel")
     try:
         kernel = read_kernel(t, t.python)
+        arguments = read_arguments(t, kernel.params)
     except Unsupported as e:
         return _without_source(t, loc, grid_loc, str(e))
+    read = _kernel(kernel, path)
     return TritonLauncher(
-        t.name, _kernel(kernel, path), t.params, kernel.grid,
+        t.name, read if arguments is None else shifted(read, arguments), t.params, kernel.grid,
         tuple((k, const(v)) for k, v in kernel.constants.items() if type(v) is int),
-        kernel.assumption, None, loc, grid_loc, t.returns_when_empty,
+        kernel.assumption, None, loc, grid_loc, t.returns_when_empty, arguments,
     )  # fmt: skip
 
 

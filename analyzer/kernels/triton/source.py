@@ -16,10 +16,13 @@ from ...model.record import record
 _FUNCTION = re.compile(r"^(?:static|inline|void)\b[^\n;(]*?(?:\(\(\w+\)\)[^\n;(]*?)?\b(call_\w+)\(", re.M)
 _RAW = re.compile(r'R"TRITON\((.*?)\)TRITON"', re.S)
 _RAW_NAME = re.compile(r"(\w+)_source\s*=\s*$")
-_HOST = re.compile(
-    r"^[ \t]*(?:const\s+)?(?:uint32_t|int32_t|int64_t|uint64_t|unsigned|int|auto)\s+(\w+)\s*=\s*([^;]+);",
-    re.M,
-)
+#: ``type name = value;`` and ``name = value;``, on a line of its own.
+_HOST = re.compile(r"^[ \t]*(?:const\s+)?(?:(\w+)\s+)?(\w+)\s*=(?!=)\s*([^;{}]+);", re.M)
+#: A variable that changes in another way than by a plain assignment.
+_CHANGED = re.compile(r"(?:\+\+|--)\s*(\w+)|(\w+)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)=(?!=))")
+_ARGUMENTS = re.compile(r"\bkernel_args_\s*\[\]\s*=\s*\{([^}]*)\}")
+#: What a literal in quotes has to escape, as it stands in a comment.
+_ESCAPED = re.compile(r"\\(['\"\\])")
 #: Parameters of a launcher that are no arguments of the kernel.
 _TRAILING = ("device_idx_", "stream_", "kernels_", "cubin_dir_")
 
@@ -35,7 +38,12 @@ class PythonText:
 
 @record(frozen=True)
 class LauncherText:
-    """One launcher function. ``host``: its integer declarations in order; ``grid``: the launch's grid arguments."""
+    """One launcher function.
+
+    ``host``: its declarations and assignments in order; a value of "" is one that depends on what runs.
+    ``types``: what its variables are declared as.  ``grid``: the launch's grid arguments.  ``arguments``: the
+    variables whose addresses the kernel gets, in order; None where the text has no such array.
+    """
 
     name: str
     params: tuple[str, ...]
@@ -45,6 +53,8 @@ class LauncherText:
     grid: tuple[str, str, str] | None
     grid_line: int
     returns_when_empty: bool
+    types: tuple[tuple[str, str], ...] = ()
+    arguments: tuple[str, ...] | None = None
 
 
 def launcher_texts(text: str) -> Iterator[LauncherText]:
@@ -83,11 +93,36 @@ def _launcher(
     grid_at = re.search(r"\bgrid_0\b", code)
     return LauncherText(
         name, _param_names(params), text.count("\n", 0, start) + 1, python,
-        tuple((m.group(1), m.group(2).strip()) for m in _HOST.finditer(code)),
+        tuple(_assignments(code)),
         _grid_arguments(code),
         text.count("\n", 0, code_at + (grid_at.start() if grid_at else 0)) + 1,
         re.search(r"if\s*\([^)]*\bgrid_0\s*==\s*0[^)]*\)\s*\{?\s*return", code) is not None,
+        tuple((m.group(2), m.group(1)) for m in _HOST.finditer(code) if m.group(1)),
+        _arguments(code),
     )  # fmt: skip
+
+
+def _assignments(code: str) -> Iterator[tuple[str, str]]:
+    """(variable, text of its value) in order; the text is empty where the value depends on a branch or loop."""
+    found: list[tuple[int, str, str]] = []
+    for m in _HOST.finditer(code):
+        found.append((m.start(), m.group(2), m.group(3).strip()))
+    for m in _CHANGED.finditer(code):
+        found.append((m.start(), m.group(1) or m.group(2), ""))
+    for at, name, value in sorted(found):
+        inner = code.count("{", 0, at) - code.count("}", 0, at) > (1 if code.startswith("{") else 0)
+        yield name, "" if inner or _guarded(code, at) else value
+
+
+def _guarded(code: str, at: int) -> bool:
+    """Whether a statement is the only one of an ``if`` or ``else`` without braces."""
+    before = code[:at].rstrip()
+    return before.endswith(("else", ")"))
+
+
+def _arguments(code: str) -> tuple[str, ...] | None:
+    m = _ARGUMENTS.search(code)
+    return None if m is None else tuple(a.lstrip("&").strip() for a in split_arguments(m.group(1)))
 
 
 def _body_end(text: str, brace: int) -> int:
@@ -151,11 +186,11 @@ def _from_comment(text: str, start: int, end: int) -> PythonText | None:
     source, at = (m.group(1), m.start(1)) if m else (body[2:-2], 2)
     if "def " not in source:
         return None
-    return _python_text(source, text.count("\n", 0, start + at) + 1)
+    return _python_text(_ESCAPED.sub(r"\1", source), text.count("\n", 0, start + at) + 1)
 
 
 def _python_text(source: str, line: int) -> PythonText:
-    lines = source.replace("\\'", "'").split("\n")
+    lines = source.split("\n")
     filled = [s for s in lines if s.strip()]
     indent = min((len(s) - len(s.lstrip(" ")) for s in filled), default=0)
     return PythonText(textwrap.dedent("\n".join(lines)), line, indent)

@@ -183,10 +183,12 @@ class State:
     def under(self, cond: Cond) -> Iterator[None]:
         """Read what runs only where ``cond`` holds."""
         self.path.append(cond)
+        said = len(self.facts)
         try:
             yield
         finally:
             self.path.pop()
+            del self.facts[said:]  # what was asserted there says nothing of other paths
 
     def barrier(self, grid: bool = False) -> None:
         """The lanes of a program, or all programs, wait for each other."""
@@ -207,11 +209,12 @@ class State:
                 old = self.used.get(k, FALSE)
                 self.used[k] = TRUE if TRUE in (old, cond) else old | cond
 
-    def assume(self, c: Bool) -> None:
-        """A device assertion: what follows only runs where it holds."""
+    def assume(self, c: Bool, mask: Cond = TRUE) -> None:
+        """A device assertion: what follows on this path only runs where it holds, or its mask is off."""
         for cond in c.cond.conjuncts():
-            if cond not in self.facts:
-                self.facts.append(cond)
+            said = cond if mask == TRUE else cond | ~mask
+            if said not in self.facts:
+                self.facts.append(said)
 
 
 def variable_interval(v: VarInfo) -> Interval:
