@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterable
 
 from ...model.dtypes import ITEMSIZE
-from ...model.kernel import Access, Var
+from ...model.kernel import Access, Narrow, Var
 from ...model.location import Loc
+from ...model.record import replace
 from ...symbolic import FALSE, ONE, TRUE, Cond, const, opaque, render_cond, sym
 from .memory import element_index
 from .rewrite import (
@@ -30,6 +31,7 @@ def build(state: State, raw: RawAccess, loc: Loc) -> Access:
     _collect(state, raw, draft, part)
     draft = tighten(simplify(fold_data(combine(split_round_robin(draft)))))
     draft = _rename(state, draft)
+    taken = tuple(dict.fromkeys(_taken(draft, n) for n in draft.taken))
     own = draft.index_symbols | draft.guard.symbols
     doubts = [opaque(f"{n} is computed") for n, v in draft.vars.items() if v.computed and n in own]
     draft.guard = Cond.join("and", [draft.guard, *doubts])
@@ -44,9 +46,30 @@ def build(state: State, raw: RawAccess, loc: Loc) -> Access:
         raw.ptr.param, raw.kind, None if unknown else draft.index,
         tuple(Var(n, v.extent, v.kind, v.lo, v.hi) for n, v in draft.vars.items()), draft.guard, loc,
         raw.text, reason, names,
-        None if draft.deps is None else frozenset(draft.deps & draft.vars.keys()), draft.used, raw.ptr.bits,
-        narrow=tuple((k, True) for k, _ in names if k in raw.narrow), barriers=raw.barriers,
+        None if draft.deps is None else frozenset(draft.deps & draft.vars.keys()), draft.used,
+        taken=taken, barriers=raw.barriers,
     )  # fmt: skip
+
+
+def _taken(draft: Draft, n: Narrow) -> Narrow:
+    """With the variables in it, and what holds where it is computed."""
+    spare = sorted(s for s in n.value.symbols | n.path.symbols if s in draft.spare and s not in draft.vars)
+    vars_ = (
+        Var(s, draft.spare[s].extent, draft.spare[s].kind, draft.spare[s].lo, draft.spare[s].hi)
+        for s in spare
+    )
+    return replace(n, vars=tuple(vars_))
+
+
+def _plain(guard: Cond, data: set[str]) -> Cond:
+    """Those conditions of a guard that compare a loaded value itself with something the launch fixes."""
+    kept = [
+        c for c in guard.conjuncts()
+        if c.kind == "ge" and c.expr is not None and len(c.expr.symbols & data) == 1
+        and all(c.expr.terms.get((s,)) in (1, -1) for s in c.expr.symbols & data)
+        and all(isinstance(a, str) and not is_axis(a) for a in c.expr.atoms())
+    ]  # fmt: skip
+    return Cond.join("and", kept)
 
 
 def _draft(state: State, raw: RawAccess) -> tuple[Draft, tuple[str, int] | None]:
@@ -59,6 +82,14 @@ def _draft(state: State, raw: RawAccess) -> tuple[Draft, tuple[str, int] | None]
     draft = Draft(index, guard, used, dict(raw.names), raw.deps)
     data = {n for n, v in state.vars.items() if v.kind == "data"}
     draft.guard = _with_facts(draft, raw.facts, data)
+    own_guard, apart = draft.guard, _plain(draft.guard, data)
+    doubtful = {n.value for n in raw.doubtful}
+    draft.taken = (
+        *(replace(n, path=own_guard) for n in raw.narrow if n.value not in doubtful),
+        *(replace(n, path=apart) for n in raw.doubtful),
+    )
+    for n in draft.taken:
+        draft.spare.update((s, state.vars[s]) for s in n.value.symbols | n.path.symbols if s in state.vars)
     draft.guard = _opaque_data(draft.guard, _kept_symbols(draft, data))
     own = draft.guard.symbols | draft.index_symbols
     draft.used = _opaque_data(known_parts(draft.used, own, data - own), (draft.used.symbols - data) | own)
@@ -136,6 +167,7 @@ def _rename(state: State, draft: Draft) -> Draft:
     out.deps = None if draft.deps is None else frozenset(final.get(d, d) for d in draft.deps)
     seen = taken | {f"grid.{k}" for k in range(3)}
     out.names = {k: e for k, e in out.names.items() if e.symbols <= seen}
+    out.spare = {final.get(n, n): v for n, v in draft.spare.items() if final.get(n, n) not in out.vars}
     return out
 
 

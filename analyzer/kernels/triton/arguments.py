@@ -103,7 +103,9 @@ def shifted(kernel: Kernel, arguments: Arguments) -> Kernel:
     """The kernel with its accesses counted from the tensors' own starts."""
     shifts = dict(arguments.shifts)
     sizes = {p.name: ITEMSIZE.get(p.dtype or "") for p in kernel.params}
-    return replace(kernel, accesses=tuple(_shifted(a, shifts.get(a.param, 0), sizes) for a in kernel.accesses))
+    return replace(
+        kernel, accesses=tuple(_shifted(a, shifts.get(a.param, 0), sizes) for a in kernel.accesses)
+    )
 
 
 def _shifted(a: Access, by: int | None, sizes: Mapping[str, int | None]) -> Access:

@@ -23,9 +23,11 @@ from ...symbolic import (
     tmod,
     where,
 )  # fmt: skip
+from ..interpret.integers import IntType, int_type
 from . import floats
 from .floats import FloatFn
 from .state import State
+from .typed import bitwise, converted, join, meeting, settled
 from .values import (
     Bool,
     DType,
@@ -73,18 +75,23 @@ def unknown(*values: Value, dtype: str | None = None, fn: FloatFn | None = None)
     )  # fmt: skip
 
 
-def _num(state: State, node: ast.AST, expr: Expr, bits: int, *values: Value) -> Num:
+def _num(state: State, node: ast.AST, expr: Expr, t: IntType, *values: Value, fits: bool = False) -> Num:
     like = unknown(*values)
     if len(expr.terms) > MAX_TERMS:
-        return state.data(node, "value", like)
-    return Num(expr=expr, bits=bits, shape=like.shape, deps=like.deps, feeds=like.feeds)
+        n = state.data(node, "value", like, *((t.low, t.high) if t.bits < 64 else ()))
+        return replace(n, bits=t.bits, signed=t.signed, narrow=join(*values))
+    weak = all(v.weak for v in values if isinstance(v, Num))
+    return Num(
+        expr=expr, bits=t.bits, signed=t.signed, shape=like.shape, deps=like.deps, feeds=like.feeds, fits=fits,
+        weak=weak, narrow=join(*values),
+    )  # fmt: skip
 
 
 def _bool(state: State, cond: Cond, *values: Value) -> Bool:
     like = unknown(*values)
     if not state.on_data(cond.symbols):
         cond = state.decide(cond, like.shape)
-    return Bool(cond=cond, shape=like.shape, deps=like.deps, feeds=like.feeds)
+    return Bool(cond=cond, shape=like.shape, deps=like.deps, feeds=like.feeds, narrow=join(*values))
 
 
 # -- views of a value ---------------------------------------------------------------------------
@@ -102,7 +109,7 @@ def as_num(state: State, v: Value, node: ast.AST, label: str = "value") -> Num:
         lo, hi = (None, None) if v.fn.arg is None else state.ranges(v.shape).interval(v.fn.arg)
         whole = floats.truncated(v.fn, lo, hi)
         if isinstance(whole, Expr):
-            return Num(expr=whole, shape=v.shape, deps=v.deps, feeds=v.feeds)
+            return Num(expr=whole, shape=v.shape, deps=v.deps, feeds=v.feeds, fits=True)
         return state.data(node, label, v, *whole)
     raise Unsupported(f"no integer: {ast.unparse(node)}")
 
@@ -112,6 +119,7 @@ def as_bool(state: State, v: Value, node: ast.AST) -> Bool:
     if isinstance(v, Bool):
         return v
     if isinstance(v, Num):
+        v = settled(state, v, node)
         return _bool(state, Cond.of("ne", v.expr), v)
     if isinstance(v, Static):
         return Bool(cond=TRUE if v.obj else FALSE)
@@ -127,6 +135,8 @@ def as_float(v: Value) -> FloatFn | None:
     if isinstance(v, Real):
         return v.fn
     if isinstance(v, Num):
+        if not (v.fits or v.weak or v.bits >= 64):
+            return None
         return floats.constant(v.expr.value) if v.expr.value is not None else FloatFn(v.expr)
     return None
 
@@ -134,7 +144,8 @@ def as_float(v: Value) -> FloatFn | None:
 def _whole(v: Value) -> Value:
     """A floating constant that is an integer, as that integer: ``0.0`` beside integers."""
     if isinstance(v, Real) and v.fn is not None and v.fn.value is not None and v.fn.value.is_integer():
-        return Num(expr=const(int(v.fn.value)), shape=v.shape, deps=v.deps, feeds=v.feeds)
+        n = const(int(v.fn.value))
+        return Num(expr=n, shape=v.shape, deps=v.deps, feeds=v.feeds, fits=True, weak=True)
     return v
 
 
@@ -154,7 +165,7 @@ def binary(state: State, op: ast.operator, a: Value, b: Value, node: ast.AST) ->
     if isinstance(a, Num) and isinstance(b, Num) and not isinstance(op, ast.Div):
         return _integer(state, op, a, b, node)
     name = _FLOAT_OPS.get(type(op))
-    fa, fb = as_float(a), as_float(b)
+    fa, fb = (as_float(settled(state, v, node) if isinstance(v, Num) else v) for v in (a, b))
     fn = floats.binary(name, fa, fb) if name and fa is not None and fb is not None else None
     dtype = next((v.dtype for v in (a, b) if isinstance(v, Real) and v.dtype), None)
     return unknown(a, b, dtype=dtype, fn=fn)
@@ -167,12 +178,13 @@ def _pointer(state: State, op: ast.operator, a: Value, b: Value, node: ast.AST) 
     assert isinstance(ptr, Ptr)
     if not isinstance(op, (ast.Add, ast.Sub)):
         raise Unsupported(f"pointer arithmetic {ast.unparse(node)}")
-    n = as_num(state, other, node, "offset")
+    term = node.right if isinstance(node, ast.BinOp) and ptr is a else node
+    n = settled(state, as_num(state, other, node, "offset"), term, address=True)
     both = unknown(ptr, n)
     offset = ptr.offset + n.expr if isinstance(op, ast.Add) else ptr.offset - n.expr
-    first = ptr.offset == ZERO and ptr.base == ZERO  # a second offset is added to a 64-bit address
-    bits = n.bits if first else 64
-    return replace(ptr, offset=offset, bits=bits, shape=both.shape, deps=both.deps, feeds=both.feeds)
+    return replace(
+        ptr, offset=offset, shape=both.shape, deps=both.deps, feeds=both.feeds, narrow=join(ptr, n)
+    )  # fmt: skip
 
 
 def _logic(state: State, op: ast.operator, a: Bool, b: Bool) -> Bool:
@@ -184,38 +196,46 @@ def _logic(state: State, op: ast.operator, a: Bool, b: Bool) -> Bool:
 
 
 def _integer(state: State, op: ast.operator, a: Num, b: Num, node: ast.AST) -> Value:
-    bits = max(a.bits, b.bits)
+    sign = _BITWISE.get(type(op))
+    if sign is not None:
+        return bitwise(state, sign, a, b, unknown(a, b), node)
+    t = meeting(a, b)
+    left, right = (node.left, node.right) if isinstance(node, ast.BinOp) else (node, node)
+    if not (a.weak and b.weak):
+        a, b = converted(state, a, t, left), converted(state, b, t, right)
     x, y = a.expr, b.expr
     if isinstance(op, ast.Add):
-        return _num(state, node, x + y, bits, a, b)
+        return _num(state, node, x + y, t, a, b)
     if isinstance(op, ast.Sub):
-        return _num(state, node, x - y, bits, a, b)
+        return _num(state, node, x - y, t, a, b)
     if isinstance(op, ast.Mult):
         if len(x.terms) * len(y.terms) > MAX_TERMS:
-            return state.data(node, "product", unknown(a, b))
-        return _num(state, node, x * y, bits, a, b)
+            n = state.data(node, "product", unknown(a, b))
+            return replace(n, narrow=join(a, b))
+        return _num(state, node, x * y, t, a, b)
     if isinstance(op, (ast.FloorDiv, ast.Mod)):
-        return _num(state, node, divide(state, isinstance(op, ast.Mod), a, b), bits, a, b)
+        a, b = settled(state, a, left), settled(state, b, right)
+        return _num(state, node, divide(state, isinstance(op, ast.Mod), a, b), t, a, b, fits=True)
     k = y.value
-    if isinstance(op, ast.LShift) and k is not None and 0 <= k < 63:
-        return _num(state, node, x * (1 << k), bits, a, b)
-    if isinstance(op, ast.RShift) and k is not None and 0 <= k < 63:
-        return _num(state, node, floordiv(x, 1 << k), bits, a, b)
-    if isinstance(op, ast.BitAnd) and k is not None and k >= 0 and (k + 1) & k == 0:
-        return _num(state, node, mod(x, k + 1), bits, a, b)
     if isinstance(op, ast.Pow) and x.value is not None and k is not None and 0 <= k < 64:
-        return _num(state, node, const(x.value**k), bits, a, b)
-    return state.data(node, "bits", unknown(a, b))
+        return _num(state, node, const(x.value**k), t, a, b)
+    n = state.data(node, "bits", unknown(a, b))
+    return replace(n, narrow=join(a, b))
+
+
+_BITWISE: dict[type[ast.operator], str] = {
+    ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+}  # fmt: skip
 
 
 def divide(state: State, remainder: bool, a: Num, b: Num) -> Expr:
-    """``a // b`` or ``a % b`` as the kernel computes it: rounding towards zero.
+    """``a // b`` or ``a % b`` as the kernel computes it: rounding towards zero, for compile-time integers down.
 
     Where both sides can't be negative that is floor division, which simplifies further.
     """
     ranges = state.ranges(broadcast((a.shape, b.shape)))
     low = ranges.interval(b.expr)[0]
-    if ranges.nonneg(a.expr) is True and low is not None and low >= 0:
+    if (a.weak and b.weak) or (ranges.nonneg(a.expr) is True and low is not None and low >= 0):
         return mod(a.expr, b.expr) if remainder else floordiv(a.expr, b.expr)
     return tmod(a.expr, b.expr) if remainder else tdiv(a.expr, b.expr)
 
@@ -237,12 +257,23 @@ def comparison(state: State, op: ast.cmpop, a: Value, b: Value, node: ast.AST) -
     if isinstance(a, Num) or isinstance(b, Num):
         a, b = _whole(a), _whole(b)
     if isinstance(a, Num) and isinstance(b, Num):
+        a, b = _alike(state, a, b, node)
         return _bool(state, compare(sign, a.expr, b.expr), a, b)
     fa, fb = as_float(a), as_float(b)
     known = floats.compare(sign, fa, fb) if fa is not None and fb is not None else None
     if known is not None:
         return _bool(state, TRUE if known else FALSE, a, b)
     return _bool(state, state.opaque(node), a, b)
+
+
+def _alike(state: State, a: Num, b: Num, node: ast.AST) -> tuple[Num, Num]:
+    """Two integers as values of the type in which they meet."""
+    t = meeting(a, b)
+    left = node.left if isinstance(node, (ast.Compare, ast.BinOp)) else node
+    right = node.comparators[0] if isinstance(node, ast.Compare) and len(node.comparators) == 1 else node
+    if not (a.weak and b.weak):
+        a, b = converted(state, a, t, left), converted(state, b, t, right)
+    return settled(state, a, left), settled(state, b, right)
 
 
 def _identity(state: State, op: ast.cmpop, a: Value, b: Value, node: ast.AST) -> Value:
@@ -260,7 +291,7 @@ def _identity(state: State, op: ast.cmpop, a: Value, b: Value, node: ast.AST) ->
 def negate(state: State, v: Value, node: ast.AST) -> Value:
     v = as_int(v) if isinstance(v, Bool) else v
     if isinstance(v, Num):
-        return replace(v, expr=-v.expr)
+        return replace(v, expr=-v.expr, fits=v.weak)
     fn = v.fn if isinstance(v, Real) else None
     return unknown(v, dtype=getattr(v, "dtype", None), fn=floats.unary("neg", fn) if fn else None)
 
@@ -269,7 +300,9 @@ def extreme(state: State, largest: bool, a: Value, b: Value, node: ast.AST) -> V
     """The smaller or larger of two values."""
     if isinstance(a, Num) and isinstance(b, Num):
         pick: Callable[..., Expr] = maximum if largest else minimum
-        return _num(state, node, pick(a.expr, b.expr), max(a.bits, b.bits), a, b)
+        t = meeting(a, b)
+        a, b = _alike(state, a, b, node)
+        return _num(state, node, pick(a.expr, b.expr), t, a, b, fits=True)
     fa, fb = as_float(a), as_float(b)
     fn = floats.binary("max" if largest else "min", fa, fb) if fa is not None and fb is not None else None
     return unknown(a, b, fn=fn, dtype=next((v.dtype for v in (a, b) if isinstance(v, Real)), None))
@@ -286,20 +319,29 @@ def select(state: State, c: Bool, a: Value, b: Value, node: ast.AST) -> Value:
     if isinstance(a, Num) != isinstance(b, Num):
         a, b = (_whole(as_int(v) if isinstance(v, Bool) else v) for v in (a, b))
     if isinstance(a, Num) and isinstance(b, Num):
+        t = meeting(a, b)
+        a, b = _under(state, a, t, cond, node), _under(state, b, t, ~cond, node)
         if cond.has_opaque() and a.expr != b.expr:
             return _either(state, c, a, b, node)
-        return _num(state, node, _choice(cond, a.expr, b.expr), max(a.bits, b.bits), c, a, b)
+        return _num(state, node, _choice(cond, a.expr, b.expr), t, c, a, b, fits=True)
     if isinstance(a, Bool) and isinstance(b, Bool):
         return _bool(state, (cond & a.cond) | (~cond & b.cond), c, a, b)
     if isinstance(a, Ptr) and isinstance(b, Ptr) and (a.param, a.size) == (b.param, b.size):
         both = unknown(c, a, b)
         return replace(
             a, offset=where(cond, a.offset, b.offset), base=where(cond, a.base, b.base),
-            bits=max(a.bits, b.bits), shape=both.shape, deps=both.deps, feeds=both.feeds,
+            narrow=join(c, a, b), shape=both.shape, deps=both.deps, feeds=both.feeds,
         )  # fmt: skip
     if isinstance(a, Ptr) or isinstance(b, Ptr):
         raise Unsupported(f"one of two pointers: {ast.unparse(node)}")
     return unknown(c, a, b, dtype=next((v.dtype for v in (a, b) if isinstance(v, Real)), None))
+
+
+def _under(state: State, v: Num, t: IntType, cond: Cond, node: ast.AST) -> Num:
+    """``v`` as a value of type ``t``, where ``cond`` holds."""
+    return settled(
+        state, converted(state, v if v.weak else settled(state, v, node, cond), t, node), node, cond
+    )
 
 
 def _either(state: State, c: Bool, a: Num, b: Num, node: ast.AST) -> Num:
@@ -309,7 +351,8 @@ def _either(state: State, c: Bool, a: Num, b: Num, node: ast.AST) -> Num:
     (al, ah), (bl, bh) = ranges.interval(a.expr), ranges.interval(b.expr)
     lo = None if al is None or bl is None else min(al, bl)
     hi = None if ah is None or bh is None else max(ah, bh)
-    return replace(state.data(node, "choice", both, lo, hi), bits=max(a.bits, b.bits))
+    n = state.data(node, "choice", both, lo, hi)
+    return replace(n, bits=a.bits, signed=a.signed, narrow=join(c, a, b))
 
 
 def _choice(cond: Cond, a: Expr, b: Expr) -> Expr:
@@ -331,21 +374,18 @@ def cast(state: State, v: Value, to: DType, node: ast.AST, label: str, bitcast: 
     if to.name == "bool":
         return as_bool(state, v, node)
     if not is_int_dtype(to.name):
-        fn = as_float(as_int(v) if isinstance(v, Bool) else v)
+        v = as_int(v) if isinstance(v, Bool) else v
+        fn = as_float(settled(state, v, node) if isinstance(v, Num) else v)
         if fn is not None and to.name not in ("float32", "float64"):
             fn = None  # lower precision rounds the value
         return unknown(v, dtype=to.name, fn=replace(fn, double=to.name == "float64") if fn else None)
     if bitcast and not isinstance(v, Num):
         return state.data(node, label, v, *dtype_range(to.name))
     n = as_num(state, v, node, label)
-    bits = 64 if to.name in ("int64", "uint64") else 32
-    lo, hi = dtype_range(to.name)
-    if to.name in ("int32", "int64", "uint64"):  # sizes and indices are taken to fit
-        return replace(n, bits=bits)
-    a, b = state.ranges(n.shape).interval(n.expr)
-    if a is not None and b is not None and lo is not None and hi is not None and lo <= a and b <= hi:
-        return replace(n, bits=bits)
-    return state.data(node, label, n, lo, hi)
+    t = int_type(to.name)
+    if t is None:
+        return state.data(node, label, n)
+    return converted(state, n, t, node)
 
 
 # -- block axes ---------------------------------------------------------------------------------
@@ -368,6 +408,8 @@ def move(
             info = state.vars.get(s)
             if info is not None and any(mapping.get(a, a) != a for a in info.axes):
                 names[s] = state.fresh(node, s, replace(info, axes=move_axes(info.axes, mapping)))
+    if isinstance(v, (Num, Bool, Ptr)):
+        v = replace(v, narrow=tuple(replace(n, value=n.value.substitute(names)) for n in v.narrow))
     if isinstance(v, Num):
         return replace(v, expr=v.expr.substitute(names), shape=shape, deps=deps, feeds=feeds)
     if isinstance(v, Bool):

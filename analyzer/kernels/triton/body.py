@@ -8,15 +8,17 @@ from contextlib import contextmanager
 
 from ...model.dtypes import ITEMSIZE
 from ...symbolic import FALSE, TRUE, ZERO, Cond, Expr, ceildiv, const, maximum, sym
+from ..interpret.integers import INT32, int_type
 from . import floats
+from .accounting import pointers_in, touches, unread
 from .arith import as_bool, as_num, select, unknown
 from .expressions import Evaluator
 from .loops import at_least, carry, changed, rounds_while, settle, solve, upper_bound
 from .meta import KernelText
 from .state import State, VarInfo
+from .typed import join, settled
 from .values import (
     NONE,
-    POINTERS,
     Bool,
     Descriptor,
     Num,
@@ -29,7 +31,6 @@ from .values import (
 )
 
 _MAX_INLINE = 16
-_MEMORY = ("load", "store", "atomic")
 
 
 class Reader(Evaluator):
@@ -49,6 +50,7 @@ class Reader(Evaluator):
                     return left
                 continue
             if self._statement(stmt):
+                self.state.skip(*body[i + 1 :])
                 return True
         return False
 
@@ -84,9 +86,14 @@ class Reader(Evaluator):
         elif isinstance(stmt, (ast.Break, ast.Continue)):
             return True
         elif isinstance(stmt, ast.With):
+            for item in stmt.items:
+                self.expr(item.context_expr)
             return self.block(stmt.body)
-        elif not isinstance(stmt, (ast.Pass, ast.Assert, ast.Import, ast.ImportFrom, ast.FunctionDef)):
-            raise Unsupported(type(stmt).__name__)
+        elif isinstance(stmt, ast.Assert):
+            self.expr(stmt.test)
+            self.state.skip(stmt)
+        elif not isinstance(stmt, (ast.Pass, ast.Import, ast.ImportFrom)):
+            raise Unsupported(f"statement {type(stmt).__name__}")
         return False
 
     # -- assignment
@@ -99,6 +106,9 @@ class Reader(Evaluator):
     def _bind(self, target: ast.expr, v: Value) -> None:
         if isinstance(target, ast.Name):
             self.env[target.id] = v
+            leads = frozenset(pointers_in(v))
+            if leads and not self.state.calls:
+                self.state.pointers[target.id] = self.state.pointers.get(target.id, frozenset()) | leads
         elif isinstance(target, (ast.Tuple, ast.List)):
             items = v.obj if isinstance(v, Static) and isinstance(v.obj, tuple) else None
             if items is not None and len(items) != len(target.elts):
@@ -118,8 +128,14 @@ class Reader(Evaluator):
             c = as_bool(self.state, Real(), stmt.test)
         cond = self.state.decide(c.cond, ())
         if cond.kind == "const":
-            return True if self.block(stmt.body if cond.truth else stmt.orelse) else None
+            self.state.skip(*(stmt.orelse if cond.truth else stmt.body))
+            if self.block(stmt.body if cond.truth else stmt.orelse):
+                self.state.skip(*rest)
+                return True
+            return None
         self.state.use([c])
+        taken = len(self.state.path_narrow)
+        self.state.path_narrow.extend(c.narrow)
         before = dict(self.env)
         with self.state.under(cond):
             left_a = self.block(stmt.body)
@@ -127,11 +143,16 @@ class Reader(Evaluator):
         with self.state.under(~cond):
             left_b = self.block(stmt.orelse)
         if left_a and left_b:
+            del self.state.path_narrow[taken:]
+            self.state.skip(*rest)
             return True
         if left_a or left_b:
             self.env = self.env if left_a else env_a
             with self.state.under(~cond if left_a else cond):
-                return self.block(rest)
+                left = self.block(rest)
+            del self.state.path_narrow[taken:]
+            return left
+        del self.state.path_narrow[taken:]
         self.env = self._merge(c, env_a, self.env, stmt)
         return None
 
@@ -203,7 +224,7 @@ class Reader(Evaluator):
         name = call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
         if name not in ("range", "static_range"):
             raise Unsupported(f"loop over {ast.unparse(stmt.iter)[:80]}")
-        bounds = [as_num(self.state, self.expr(a), a) for a in call.args[:3]]
+        bounds = [settled(self.state, as_num(self.state, self.expr(a), a), a) for a in call.args[:3]]
         self.state.use(bounds)
         first = bounds[0] if len(bounds) > 1 else number(0)
         stop, step = bounds[min(1, len(bounds) - 1)], bounds[2] if len(bounds) > 2 else number(1)
@@ -215,7 +236,9 @@ class Reader(Evaluator):
         symbol = self._rounds(stmt, label, span, size)
         deps = unknown(*bounds).deps | symbol.symbols
         bits = max(b.bits for b in bounds)
-        value = Num(expr=first.expr + step.expr * symbol, deps=deps, bits=bits)
+        value = Num(
+            expr=first.expr + step.expr * symbol, deps=deps, bits=bits, fits=True, narrow=join(*bounds)
+        )
         return symbol, stmt.target.id, value
 
     def _rounds(self, stmt: ast.For, label: str, span: Expr, step: Expr) -> Expr:
@@ -245,8 +268,11 @@ class Reader(Evaluator):
         count = rounds_while(c.cond, self.state.loops[-1], self.state.vars)
         if count is not None:
             self.state.fresh(stmt, "round", VarInfo("loop", count, "round"))
+        taken = len(self.state.path_narrow)
+        self.state.path_narrow.extend(c.narrow)
         with self.state.under(c.cond):
             self.block(stmt.body)
+        del self.state.path_narrow[taken:]
 
     # -- functions
     def inline(self, fn: ast.FunctionDef, node: ast.Call) -> Value:
@@ -254,7 +280,7 @@ class Reader(Evaluator):
         args = [*fn.args.posonlyargs, *fn.args.args]
         bound = self._bind_arguments(fn, node)
         if len(self.state.calls) >= _MAX_INLINE or any(a.arg not in bound for a in args):
-            if any(isinstance(v, POINTERS) for v in bound.values()):
+            if any(True for v in bound.values() for _ in pointers_in(v)):
                 raise Unsupported(f"call of {fn.name}")
             return unknown(*bound.values())
         with self._frame(node, bound):
@@ -293,19 +319,18 @@ class Reader(Evaluator):
             self.env, self.returns, self.base, self.state.calls, self.label = saved
 
     def _give_up(self, node: ast.AST, why: Unsupported) -> None:
-        """Note a node that was not understood, when it may touch memory; it may use whatever it names."""
+        """A node that was not understood: what it may touch is unknown, and it may use whatever it names."""
         named = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-        self.state.use(v for k, v in self.env.items() if k in named)
-        if self._touches_memory(node):
-            self.state.note(f"{ast.unparse(node)[:200]} ({why})", node)
+        values = [v for k, v in self.env.items() if k in named]
+        self.state.use(values)
+        params = {p for v in values for p in pointers_in(v)}
+        if params or touches(node):
+            self.state.lose(node, params or self._sources(values), str(why))
 
-    def _touches_memory(self, node: ast.AST) -> bool:
-        for n in ast.walk(node):
-            if isinstance(n, ast.Call) and ast.unparse(n.func).rpartition(".")[2].startswith(_MEMORY):
-                return True
-            if isinstance(n, ast.Name) and isinstance(self.env.get(n.id), POINTERS):
-                return True
-        return False
+    def _sources(self, values: list[Value]) -> set[str]:
+        """The parameters that values were loaded from."""
+        loads = {k for v in values for k in v.feeds}
+        return {a.ptr.param for a in self.state.accesses if a.load_id in loads}
 
 
 def outer_symbols(state: State, env: dict[str, Value]) -> Iterator[str]:
@@ -347,8 +372,11 @@ def read_body(kernel: KernelText) -> State:
     for name, v in kernel.constants.items():
         reader.env[name] = _compile_time(v)
     for name in kernel.unknown:
-        reader.env[name] = Num(expr=sym(name))
+        reader.env[name] = Num(expr=sym(name), fits=True, weak=True)
+    state.pointers.update((p.name, frozenset({p.name})) for p in kernel.params if p.pointer)
     reader.block(kernel.fn.body)
+    for n in unread(kernel.fn, state.pointers, state.seen):
+        state.lose(n, state.pointers[n.id], f"{n.id} is mentioned where nothing was read")
     return state
 
 
@@ -356,7 +384,8 @@ def _parameter(name: str, pointer: bool, dtype: str | None) -> Value:
     if pointer:
         return Ptr(param=name, size=ITEMSIZE[dtype]) if dtype else Descriptor(param=name)
     if dtype is None or dtype.startswith(("int", "uint")):
-        return Num(expr=sym(name), bits=64 if dtype in ("int64", "uint64") else 32)
+        t = int_type(dtype or "int32") or INT32
+        return Num(expr=sym(name), bits=t.bits, signed=t.signed, fits=True)
     return Bool(cond=Cond.of("ne", sym(name))) if dtype == "bool" else Real(dtype=dtype)
 
 

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping
 from ...model.record import record, replace
 from ...symbolic import ONE, TRUE, ZERO, Expr, floordiv, maximum, mod, sym
 from . import floats, memory
+from .accounting import pointers_in
 from .arith import as_bool, as_float, as_num, binary, cast, extreme, move, select, unknown
 from .memory import Names
 from .state import State
+from .typed import join, meeting, settled
 from .values import (
     NONE,
-    POINTERS,
     BlockPtr,
     Bool,
     DType,
@@ -53,6 +54,9 @@ class Call:
 
     def num(self, i: int, *names: str) -> Num:
         return as_num(self.state, self.get(i, *names), self.node, self.label)
+
+    def value(self, i: int, *names: str) -> Num:
+        return settled(self.state, self.num(i, *names), self.node)
 
     def shape_at(self, i: int, *names: str) -> Shape:
         v = self.get(i, *names)
@@ -111,7 +115,7 @@ def call_function(name: str, c: Call) -> Value:
     if found is not None:
         return found
     given = [*c.args, *c.kwargs.values()]
-    if any(isinstance(v, POINTERS) for v in given):
+    if any(True for v in given for _ in pointers_in(v)):
         raise Unsupported(f"call of {name}")
     fn = as_float(given[0]) if len(given) == 1 else None
     return unknown(*given, fn=floats.unary(name, fn) if fn is not None else None)
@@ -129,19 +133,19 @@ def _grid_dimension(c: Call) -> int:
 
 def _program_id(c: Call) -> Value:
     e = c.state.program_id(_grid_dimension(c))
-    return Num(expr=e, deps=e.symbols)
+    return Num(expr=e, deps=e.symbols, fits=True)
 
 
 def _num_programs(c: Call) -> Value:
-    return Num(expr=c.state.programs_along(_grid_dimension(c)))
+    return Num(expr=c.state.programs_along(_grid_dimension(c)), fits=True)
 
 
 def _arange(c: Call) -> Value:
     lo, hi = c.num(0, "start").expr, c.num(1, "end").expr
     extent = hi - lo
     if extent == ONE:
-        return Num(expr=lo, shape=(ONE,))
-    return Num(expr=lo + sym(axis(0)), shape=(extent,), deps=frozenset({axis(0)}))
+        return Num(expr=lo, shape=(ONE,), fits=True)
+    return Num(expr=lo + sym(axis(0)), shape=(extent,), deps=frozenset({axis(0)}), fits=True)
 
 
 def _full(c: Call) -> Value:
@@ -162,7 +166,7 @@ def _zeros(c: Call) -> Value:
 def _zeros_like(c: Call) -> Value:
     like = c.get(0)
     if isinstance(like, Num):
-        return Num(expr=ZERO, shape=like.shape, bits=like.bits)
+        return Num(expr=ZERO, shape=like.shape, bits=like.bits, signed=like.signed, fits=True)
     return Real(shape=like.shape, fn=floats.constant(0.0), dtype=getattr(like, "dtype", None))
 
 
@@ -260,24 +264,29 @@ def _cdiv(c: Call) -> Value:
 
 
 def _floor_division(c: Call) -> Value:
-    a, b = c.num(0), c.num(1)
+    a, b = c.value(0), c.value(1)
     return _whole(floordiv(a.expr, b.expr), a, b)
 
 
 def _remainder(c: Call) -> Value:
-    a, b = c.num(0), c.num(1)
+    a, b = c.value(0), c.value(1)
     return _whole(mod(a.expr, b.expr), a, b)
 
 
 def _whole(e: Expr, a: Num, b: Num) -> Num:
     like = unknown(a, b)
-    return Num(expr=e, shape=like.shape, deps=like.deps, feeds=like.feeds, bits=max(a.bits, b.bits))
+    t = meeting(a, b)
+    return Num(
+        expr=e, shape=like.shape, deps=like.deps, feeds=like.feeds, bits=t.bits, signed=t.signed, fits=True,
+        weak=a.weak and b.weak, narrow=join(a, b),
+    )  # fmt: skip
 
 
 def _abs(c: Call) -> Value:
     v = c.get(0)
     if isinstance(v, Num):
-        return replace(v, expr=maximum(v.expr, -v.expr))
+        v = settled(c.state, v, c.node)
+        return replace(v, expr=maximum(v.expr, -v.expr), fits=v.weak)
     fn = as_float(v)
     return unknown(v, fn=floats.unary("abs", fn) if fn is not None else None)
 

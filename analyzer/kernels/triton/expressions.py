@@ -11,6 +11,7 @@ from .arith import as_bool, as_num, binary, comparison, extreme, move, negate, s
 from .calls import Call, call_function
 from .memory import Names, element_dtype
 from .state import State
+from .typed import join, type_of
 from .values import (
     NONE,
     BlockPtr,
@@ -64,6 +65,7 @@ class Evaluator:
         return Static(obj=str(v))
 
     def _name(self, node: ast.Name) -> Value:
+        self.state.seen.add(id(node))
         if node.id in self.env:
             return self.env[node.id]
         if node.id in self.state.kernel.module_constants:
@@ -87,7 +89,11 @@ class Evaluator:
             return Static(obj=dtype) if dtype is not None else Static(obj=node.attr)
         v = self.expr(node.value)
         if node.attr in ("shape", "value"):
-            return Static(obj=tuple(Num(expr=n) for n in v.shape)) if node.attr == "shape" else v
+            return (
+                Static(obj=tuple(Num(expr=n, fits=True, weak=True) for n in v.shape))
+                if node.attr == "shape"
+                else v
+            )
         if node.attr in ("dtype", "element_ty"):
             return self._dtype_of(v)
         if node.attr == "T":
@@ -96,7 +102,7 @@ class Evaluator:
 
     def _dtype_of(self, v: Value) -> Value:
         if isinstance(v, (Num, Bool)):
-            width = f"int{v.bits}" if isinstance(v, Num) else "bool"
+            width = type_of(v).name if isinstance(v, Num) else "bool"
             return Static(obj=DType(width))
         if isinstance(v, Static):
             return v
@@ -142,7 +148,8 @@ class Evaluator:
         if isinstance(node.op, ast.Not) or isinstance(v, (Bool, Real)):
             c = as_bool(self.state, v, node.operand)
             return replace(c, cond=~c.cond)
-        return Num(expr=-as_num(self.state, v, node).expr - 1, shape=v.shape, deps=v.deps, feeds=v.feeds)
+        n = as_num(self.state, v, node)
+        return replace(n, expr=-n.expr - 1, fits=n.fits and n.signed)
 
     def _boolop(self, node: ast.BoolOp) -> Value:
         """``and``/``or`` of scalars: what follows a deciding operand is not evaluated."""
@@ -152,10 +159,11 @@ class Evaluator:
             c = as_bool(self.state, self.expr(e), e)
             parts.append(c)
             if c.cond.kind == "const" and c.cond.truth == (kind == "or"):
+                self.state.skip(node)
                 break
         like = unknown(*parts)
         joined = Cond.join(kind, [c.cond for c in parts])
-        return Bool(cond=joined, shape=like.shape, deps=like.deps, feeds=like.feeds)
+        return Bool(cond=joined, shape=like.shape, deps=like.deps, feeds=like.feeds, narrow=join(*parts))
 
     def _compare(self, node: ast.Compare) -> Value:
         values = [self.expr(e) for e in (node.left, *node.comparators)]
@@ -168,6 +176,7 @@ class Evaluator:
     def _ifexp(self, node: ast.IfExp) -> Value:
         c = as_bool(self.state, self.expr(node.test), node.test)
         if c.cond.kind == "const":
+            self.state.skip(node.orelse if c.cond.truth else node.body)
             return self.expr(node.body if c.cond.truth else node.orelse)
         return select(self.state, c, self.expr(node.body), self.expr(node.orelse), node)
 
@@ -239,13 +248,7 @@ class Evaluator:
             return ""
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.left, ast.Name):
             node = node.right
-        return self._source(node)
-
-    def _source(self, node: ast.expr) -> str:
-        lines = self.state.kernel.lines
-        if node.end_lineno == node.lineno and node.end_col_offset is not None and node.lineno <= len(lines):
-            return lines[node.lineno - 1].encode()[node.col_offset : node.end_col_offset].decode()
-        return ast.unparse(node)
+        return self.state.source(node)
 
     def _names(self, node: ast.Call) -> Names:
         """Index variables of the source that a call mentions, and the block's own index variables."""

@@ -16,6 +16,7 @@ from ...symbolic import TRUE, ZERO, Cond, Expr, Op, const, floordiv, maximum, mi
 from ...symbolic.assumptions import Ranges
 from .arith import unknown
 from .state import State
+from .typed import join, meeting
 from .values import BlockPtr, Feeds, Num, Ptr, Real, Static, Value
 
 #: What a round adds: to the integer or pointer offset, or to each offset of a block pointer; None: not constant.
@@ -25,7 +26,7 @@ Step: TypeAlias = "tuple[Expr, ...] | None"
 def carry(name: str, v: Value) -> Value:
     """``v`` at the start of an unknown round."""
     if isinstance(v, Num):
-        return replace(v, expr=_symbol(name, 0))
+        return replace(v, expr=_symbol(name, 0), fits=False, weak=False)
     if isinstance(v, Ptr):
         return replace(v, offset=_symbol(name, 0))
     if isinstance(v, BlockPtr):
@@ -45,9 +46,9 @@ def _offsets(v: Value) -> tuple[Expr, ...] | None:
     return tuple(d.offset for d in v.dims) if isinstance(v, BlockPtr) else None
 
 
-def _with_offsets(v: Value, offsets: tuple[Expr, ...]) -> Value:
+def _with_offsets(v: Value, offsets: tuple[Expr, ...], fits: bool = False) -> Value:
     if isinstance(v, Num):
-        return replace(v, expr=offsets[0])
+        return replace(v, expr=offsets[0], fits=fits, weak=False)
     if isinstance(v, Ptr):
         return replace(v, offset=offsets[0])
     assert isinstance(v, BlockPtr)
@@ -94,14 +95,16 @@ def changed(
         return both
     if step is None:
         fresh = tuple(state.data(node, f"{name}{i or ''}", both).expr for i in range(len(start)))
-        value = _with_offsets(before, fresh)
+        value = _with_offsets(before, fresh, fits=True)
     elif all(s == ZERO for s in step):
         return before
     else:
         value = _with_offsets(before, tuple(a + s * symbol for a, s in zip(start, step, strict=True)))
-    bits = max(getattr(before, "bits", 64), getattr(after, "bits", 64))
     value = replace(value, shape=both.shape, deps=both.deps, feeds=both.feeds)
-    return replace(value, bits=bits) if isinstance(value, (Num, Ptr)) else value
+    if isinstance(value, Num) and isinstance(before, Num) and isinstance(after, Num):
+        t = meeting(before, after)
+        return replace(value, bits=t.bits, signed=t.signed, narrow=join(before, after))
+    return replace(value, narrow=join(before, after)) if isinstance(value, Ptr) else value
 
 
 def settle(
@@ -124,7 +127,7 @@ def settle(
     if ends is None or not (before is None or _same_kind(before, last)):
         return both
     fresh = tuple(state.data(node, f"{name}_after{i or ''}", both).expr for i in range(len(ends)))
-    value = _with_offsets(last, fresh)
+    value = _with_offsets(last, fresh, fits=True)
     return replace(value, shape=both.shape, deps=both.deps, feeds=both.feeds)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
@@ -11,8 +10,10 @@ from ...model.dtypes import ITEMSIZE
 from ...model.kernel import VarKind
 from ...model.record import replace
 from ...symbolic import ONE, TRUE, ZERO, Cond, Expr, compare, const, floordiv, minimum, sym, total
+from ..interpret.integers import int_type
 from .arith import as_bool, as_num, dtype_range, is_int_dtype, unknown
 from .state import RawAccess, State, VarInfo
+from .typed import settled
 from .values import (
     NONE,
     BlockDim,
@@ -54,7 +55,8 @@ def load(
         return value  # read through a pointer of another type
     if is_int_dtype(dtype) and dtype != "bool":
         n = state.data(node, label, value, *dtype_range(dtype), loaded=True)
-        return replace(n, bits=64 if dtype in ("int64", "uint64") else 32)
+        t = int_type(dtype or "")
+        return n if t is None else replace(n, bits=t.bits, signed=t.signed)
     return replace(value, dtype=dtype)
 
 
@@ -70,7 +72,8 @@ def store(
     dtype = element_dtype(state, ptr)
     result = unknown(ptr, cond, *values)
     if kind == "atomic" and is_int_dtype(dtype):
-        return state.data(node, "previous", result, *dtype_range(dtype), loaded=True)
+        n, t = state.data(node, "previous", result, *dtype_range(dtype), loaded=True), int_type(dtype or "")
+        return n if t is None else replace(n, bits=t.bits, signed=t.signed)
     return result
 
 
@@ -101,7 +104,7 @@ def _block_target(block: BlockPtr, checked: Value) -> tuple[Ptr, Bool]:
     offset = ptr.offset + total(w * d.stride for w, d in zip(where, block.dims, strict=True))
     deps = block.deps | axes
     return (
-        replace(ptr, offset=offset, shape=shape, deps=deps, feeds=block.feeds, bits=64),
+        replace(ptr, offset=offset, shape=shape, deps=deps, feeds=block.feeds),
         Bool(cond=Cond.join("and", guards), shape=shape, deps=deps),
     )
 
@@ -125,10 +128,9 @@ def _record(
     shape = broadcast((ptr.shape, mask.shape))
     # a block of lower rank has its lanes along other axes than its source means
     shown = tuple((k, v.expr) for k, v in names if len(v.shape) in (0, len(shape)))
-    narrow = tuple(k for k, v in names if v.bits == 32 and re.search(rf"\b{re.escape(k)}\b", text))
     raw = RawAccess(
         kind, ptr, shape, mask.cond, tuple(state.path), tuple(state.loops), tuple(state.facts),
-        node, text, shown, deps, load_id, narrow, state.barriers,
+        node, text, shown, deps, load_id, ptr.narrow, (*mask.narrow, *state.path_narrow), state.barriers,
     )  # fmt: skip
     state.accesses.append(raw)
 
@@ -139,7 +141,7 @@ def _record(
 def _exprs(state: State, v: Value, node: ast.AST) -> list[Expr]:
     if not (isinstance(v, Static) and isinstance(v.obj, tuple)):
         raise Unsupported(f"a list of sizes in {ast.unparse(node)[:80]}")
-    return [as_num(state, x, node).expr for x in v.obj]
+    return [settled(state, as_num(state, x, node), node, address=True).expr for x in v.obj]
 
 
 def make_block(state: State, args: Mapping[str, Value], node: ast.Call, descriptor: bool) -> Value:
@@ -194,7 +196,7 @@ def _lookback(state: State, ptr: Ptr, args: Sequence[Value], node: ast.Call, wid
 
     A slot is one element, or three (flag, value, prefix) for 64-bit values.
     """
-    at = as_num(state, args[2], node)
+    at = settled(state, as_num(state, args[2], node), node)
     blocks = next((v.extent for n, v in state.vars.items() if at.expr == sym(n)), None)
     kind_of: VarKind = "loop" if blocks is not None else "data"
     before = state.fresh(node, "block", VarInfo(kind_of, blocks, "block", 0, None))
@@ -218,7 +220,9 @@ def _bucketize(state: State, args: Sequence[Value], node: ast.Call) -> Value:
     sorter = args[8] if len(args) > 8 else NONE
     if not isinstance(base, Ptr) or not isinstance(values, (Real, Num)) or isinstance(sorter, Ptr):
         raise Unsupported(f"binary search {ast.unparse(node)[:80]}")
-    n, count, step, start = (as_num(state, v, node).expr for v in (size, numel, stride, offset))
+    n, count, step, start = (
+        settled(state, as_num(state, v, node), node).expr for v in (size, numel, stride, offset)
+    )
     mid = state.fresh(node, "mid", VarInfo("loop", n, "mid"))
     guard = compare("<", step * mid + start, count)
     where = replace(base, offset=base.offset + start + step * mid, shape=values.shape, deps=values.deps)

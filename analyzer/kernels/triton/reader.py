@@ -10,6 +10,7 @@ from ...model.location import Loc
 from ...model.record import record, replace
 from ...symbolic import Expr, const
 from .access import build, location
+from .accounting import unknown_accesses
 from .arguments import Arguments, read_arguments, shifted
 from .body import read_body
 from .meta import KernelText, read_kernel
@@ -81,12 +82,12 @@ def _without_source(t: LauncherText, loc: Loc, grid_loc: Loc, reason: str) -> Tr
 def _kernel(text: KernelText, path: str) -> Kernel:
     state = read_body(text)
     accesses = tuple(build(state, raw, location(state, raw.node, path)) for raw in state.accesses)
+    lost = (a for x in state.lost for a in unknown_accesses(x, text.params, location(state, x.node, path)))
+    accesses = (*accesses, *dict.fromkeys(lost))
     written = {a.param for a in accesses if a.kind != "load"}
-    touched = written if not state.unmodelled else {p.name for p in text.params}
-    params = tuple(replace(p, readonly=p.pointer and p.name not in touched) for p in text.params)
-    notes = tuple((note, location(state, node, path)) for note, node in state.unmodelled)
+    params = tuple(replace(p, readonly=p.pointer and p.name not in written) for p in text.params)
     pointers = {p.name for p in params if p.pointer}
     return Kernel(
-        text.name, "triton", params, accesses, location(state, text.fn, path), notes,
+        text.name, "triton", params, accesses, location(state, text.fn, path), (),
         tuple(a for a in text.alignments if a[0] in pointers),
     )  # fmt: skip

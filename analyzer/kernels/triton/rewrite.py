@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from ...model.kernel import Narrow
 from ...model.record import field, record, replace
 from ...symbolic import FALSE, TRUE, Atom, Cond, Expr, ceildiv, const, floordiv, make, mod, sym, where
 from ...symbolic import Op as Operation
@@ -26,6 +27,9 @@ class Draft:
     names: dict[str, Expr]
     deps: frozenset[str] | None
     vars: dict[str, VarInfo] = field(default_factory=dict)
+    #: What is taken not to wrap; variables of it that are no longer those of the access stay in ``spare``.
+    taken: tuple[Narrow, ...] = ()
+    spare: dict[str, VarInfo] = field(default_factory=dict)
 
     def substitute(self, env: Mapping[str, Expr]) -> Draft:
         return replace(
@@ -34,6 +38,9 @@ class Draft:
             guard=self.guard.substitute(env),
             used=self.used.substitute(env),
             names={k: e.substitute(env) for k, e in self.names.items()},
+            taken=tuple(
+                replace(n, value=n.value.substitute(env), path=n.path.substitute(env)) for n in self.taken
+            ),
         )
 
     @property
@@ -116,6 +123,7 @@ def _merged(draft: Draft, u: str, v: str) -> Draft | None:
     if out.mentions(v) or not out.mentions(whole) or any(v in e.symbols for e in out.names.values()):
         return None
     out.vars = {n: x for n, x in draft.vars.items() if n not in (u, v)}
+    out.spare = {**draft.spare, v: vv}
     out.vars[whole] = VarInfo(
         vv.kind, uv.extent * vv.extent, source_name(out, whole) or f"{uv.label}_{vv.label}"
     )

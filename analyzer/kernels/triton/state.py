@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from ...model.kernel import Barriers, VarKind
+from ...model.kernel import Barriers, Narrow, VarKind
 from ...model.record import field, record
 from ...symbolic import FALSE, ONE, TRUE, ZERO, Cond, Expr, opaque, sym
 from ...symbolic.assumptions import Interval, Ranges
+from .accounting import Lost
 from .meta import KernelText
 from .values import Bool, Num, Ptr, Shape, Value, axis, restrict
 
@@ -54,8 +55,9 @@ class RawAccess:
     names: tuple[tuple[str, Expr], ...]
     deps: frozenset[str] | None
     load_id: int | None
-    #: Those of ``names`` in the text that are computed in 32 bits.
-    narrow: tuple[str, ...] = ()
+    #: What was taken not to wrap in the pointer, and in mask and path.
+    narrow: tuple[Narrow, ...] = ()
+    doubtful: tuple[Narrow, ...] = ()
     barriers: Barriers = (0, 0)
 
 
@@ -67,11 +69,16 @@ class State:
     grid: tuple[Expr, Expr, Expr] | None
     vars: dict[str, VarInfo] = field(default_factory=dict)
     path: list[Cond] = field(default_factory=list)
+    #: What conditions of the path take for granted.
+    path_narrow: list[Narrow] = field(default_factory=list)
     facts: list[Cond] = field(default_factory=list)
     loops: list[str] = field(default_factory=list)
     programs: dict[int, Expr] = field(default_factory=dict)
     accesses: list[RawAccess] = field(default_factory=list)
-    unmodelled: list[tuple[str, ast.AST]] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)
+    #: Names that were evaluated, or stand where nothing runs; and those that ever led to memory.
+    seen: set[int] = field(default_factory=set)
+    pointers: dict[str, frozenset[str]] = field(default_factory=dict)
     barriers: Barriers = (0, 0)
     #: Where the value of each load is used, by load.
     used: dict[int, Cond] = field(default_factory=dict)
@@ -117,7 +124,7 @@ class State:
         """An integer nothing else is known about: a loaded value, or the result of an operation on data."""
         axes = frozenset(d for d in like.deps if d.startswith("@"))
         e = self.fresh(node, label, VarInfo("data", None, label, lo, hi, axes, computed=not loaded))
-        return Num(expr=e, shape=like.shape, deps=like.deps, feeds=like.feeds, bits=64)
+        return Num(expr=e, shape=like.shape, deps=like.deps, feeds=like.feeds, bits=64, fits=True)
 
     def program_id(self, dim: int) -> Expr:
         """The program's position along a grid dimension; 0 where the grid has just one program."""
@@ -145,14 +152,22 @@ class State:
             self._names[key] = self._free(ast.unparse(node))
         return opaque(self._names[key])
 
+    def source(self, node: ast.AST) -> str:
+        """The text of a node as it stands."""
+        lines = self.kernel.lines
+        at = node.lineno if isinstance(node, ast.expr) and node.end_lineno == node.lineno else len(lines) + 1
+        if isinstance(node, ast.expr) and node.end_col_offset is not None and at <= len(lines):
+            return lines[at - 1].encode()[node.col_offset : node.end_col_offset].decode()
+        return ast.unparse(node)
+
     # -- ranges
-    def ranges(self, shape: Shape = ()) -> Ranges:
-        """What is known about symbols inside a block of ``shape``, at this place of the kernel."""
-        key = (shape, tuple(self.path), len(self.vars), tuple(self.loops), len(self.facts))
+    def ranges(self, shape: Shape = (), when: Cond = TRUE) -> Ranges:
+        """What is known about symbols inside a block of ``shape``, at this place of the kernel, where ``when`` holds."""
+        key = (shape, tuple(self.path), len(self.vars), tuple(self.loops), tuple(self.facts), when)
         hit = self._ranges.get(key)
         if hit is None:
             guards = [g for n in self.loops for g in self.vars[n].guard.conjuncts()]
-            said = [c for p in [*self.path, *self.facts] for c in p.conjuncts()]
+            said = [c for p in [*self.path, *self.facts, when] for c in p.conjuncts()]
             hit = self._ranges[key] = Ranges(dict(self._bounds(shape)), said + guards)
         return hit
 
@@ -195,10 +210,15 @@ class State:
         programs, lanes = self.barriers
         self.barriers = (programs + grid, lanes + 1)
 
-    def note(self, text: str, node: ast.AST) -> None:
-        """A statement that was not understood and may touch memory."""
+    def lose(self, node: ast.AST, params: Iterable[str], reason: str) -> None:
+        """A part of the text that was not understood and may touch ``params`` (none: whatever the kernel has)."""
+        self.skip(node)
         if not self.dry:
-            self.unmodelled.append((text, node))
+            self.lost.append(Lost(node, frozenset(params), reason))
+
+    def skip(self, *nodes: ast.AST) -> None:
+        """Nothing in ``nodes`` is left to be read."""
+        self.seen.update(id(n) for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name))
 
     def use(self, values: Iterable[Value], where: Cond = TRUE) -> None:
         """``values`` matter to memory or control flow: the loads behind them are used."""

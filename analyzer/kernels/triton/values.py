@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from ...model.dtypes import from_tl
+from ...model.kernel import Narrow
 from ...model.record import field, record
 from ...symbolic import ONE, TRUE, ZERO, Cond, Expr, sym, where
 
@@ -38,17 +39,27 @@ class Value:
 
 @record(frozen=True, kw_only=True)
 class Num(Value):
-    """An integer; ``bits`` is the width of the arithmetic (32 or 64)."""
+    """An integer of ``bits`` bits.
+
+    ``expr`` is its value up to a multiple of ``2**bits``, and the value itself where it ``fits``: see :mod:`.typed`.
+    ``weak``: a compile-time integer of Python, which takes the type of what it meets.  ``narrow``: what was taken not
+    to wrap on the way.
+    """
 
     expr: Expr
     bits: int = 32
+    signed: bool = True
+    fits: bool = False
+    weak: bool = False
+    narrow: tuple[Narrow, ...] = ()
 
 
 @record(frozen=True, kw_only=True)
 class Bool(Value):
-    """A condition per element."""
+    """A condition per element; ``narrow``: what was taken not to wrap in it."""
 
     cond: Cond
+    narrow: tuple[Narrow, ...] = ()
 
 
 @record(frozen=True, kw_only=True)
@@ -70,7 +81,7 @@ class Ptr(Value):
     offset: Expr = ZERO
     size: int
     base: Expr = ZERO
-    bits: int = 32
+    narrow: tuple[Narrow, ...] = ()
 
 
 @record(frozen=True)
@@ -135,7 +146,7 @@ def is_axis(name: str) -> bool:
 
 
 def number(n: int) -> Num:
-    return Num(expr=Expr({(): n}), bits=32 if -(2**31) <= n < 2**31 else 64)
+    return Num(expr=Expr({(): n}), bits=32 if -(2**31) <= n < 2**31 else 64, fits=True, weak=True)
 
 
 def broadcast(shapes: Iterable[Shape]) -> Shape:
@@ -176,7 +187,8 @@ def deps_of(values: Iterable[Value]) -> frozenset[str]:
 
 
 def as_int(c: Bool) -> Num:
-    return Num(expr=where(c.cond, ONE, ZERO), shape=c.shape, deps=c.deps, feeds=c.feeds)
+    one = where(c.cond, ONE, ZERO)
+    return Num(expr=one, shape=c.shape, deps=c.deps, feeds=c.feeds, fits=True, narrow=c.narrow)
 
 
 def move_axes(names: frozenset[str], mapping: Mapping[str, str | None]) -> frozenset[str]:
