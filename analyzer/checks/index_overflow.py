@@ -10,7 +10,7 @@ from ..bounds.narrow import endless, variables
 from ..memory.trace import Verdict
 from ..model.kernel import Var
 from ..model.record import record, replace
-from ..symbolic import Cond, Expr, const, evaluate
+from ..symbolic import Cond, Expr, Op, const, evaluate
 from ..symbolic.assumptions import Ranges
 
 
@@ -70,11 +70,25 @@ def _narrow(v: Verdict) -> Iterator[_Typed]:
         yield _Typed(n.text, n.value.substitute(env), n.low, n.high, used, n.path.substitute(env))
 
 
+def _any_data(t: _Typed) -> bool:
+    """Whether the value holds loaded data cut to a width: that it fills the width says nothing of what is stored."""
+    data = {x.name for x in t.vars if x.extent is None}
+    return any(op.kind == "mod" and op.symbols & data for op in _operations(t.value))
+
+
+def _operations(e: Expr) -> Iterator[Op]:
+    for a in e.atoms():
+        if isinstance(a, Op):
+            yield a
+            for x in a.args:
+                yield from _operations(x)
+
+
 def _wrap(v: Verdict, t: _Typed, ranges: Ranges) -> Wrap | None:
     found = index_range(t.value, t.vars, t.guard, ranges)
     above = found.max is not None and ranges.nonneg(const(t.high) - found.max) is not True
     below = found.min is not None and ranges.nonneg(found.min - t.low) is not True
-    if not (above or below) or endless(t.value, t.vars, ranges):
+    if not (above or below) or endless(t.value, t.vars, ranges) or _any_data(t):
         return None
     search = _Search(t, ranges)
     decision = search.decide({})
