@@ -198,6 +198,40 @@ def _unknown_access(fact: LaunchFact, name: str, tensor: Tensor) -> Verdict:
     return Verdict(fact, access, param, tensor, None, (), TRUE, start, capacity, unknown)
 
 
+def _others(
+    fact: LaunchFact,
+    access: Access,
+    env: Mapping[str, Expr],
+    start: Expr,
+    capacity: Expr | None,
+    tensor: Tensor,
+    ranges: Ranges,
+) -> Iterator[tuple[str, Decision | None]]:
+    """The decisions on an access under other compile-time choices; None where it is not made."""
+    for a in access.alternatives:
+        if a.access is None:
+            yield a.given, None
+            continue
+        index, vars_, guard = bind(a.access, env)
+        decision = _decide(fact, a.access, index, vars_, guard, start, capacity, tensor, ranges)
+        yield a.given, _unless_wrapped(decision, a.access, vars_, env, ranges)
+
+
+def _whatever_is_chosen(first: Decision, others: Iterator[tuple[str, Decision | None]]) -> Decision:
+    """Proved if it is for every choice, a fault if it is one for every choice, else unknown."""
+    for given, other in others:
+        status = "proved" if other is None else other.status
+        if status == "unknown":
+            why = "not decided" if other is None or other.reason is None else other.reason
+            return Decision("unknown", first.range, reason=f"with {given}: {why}")
+        if status != first.status and first.status != "unknown":
+            where = "outside only with another choice than" if status == "proved" else "outside with"
+            return Decision(
+                "unknown", first.range, reason=f"{where} {given}, and the text does not say which is taken"
+            )
+    return first
+
+
 def _unless_wrapped(
     decision: Decision, access: Access, vars_: tuple[Var, ...], env: Mapping[str, Expr], ranges: Ranges
 ) -> Decision:
@@ -239,6 +273,9 @@ def _verdict(
     if decision is None:
         decision = _decide(fact, access, index, vars_, guard, start, capacity, tensor, ranges)
         decision = _unless_wrapped(decision, access, vars_, env, ranges)
+        if access.alternatives and not (access.widest and decision.status == "proved"):
+            others = _others(fact, access, env, start, capacity, tensor, ranges)
+            decision = _whatever_is_chosen(decision, others)
         decisions[key] = decision
     return Verdict(fact, access, param, tensor, index, vars_, guard, start, capacity, decision)
 

@@ -10,7 +10,7 @@ from ..bounds.narrow import endless, variables
 from ..memory.trace import Verdict
 from ..model.kernel import Var
 from ..model.record import record, replace
-from ..symbolic import Cond, Expr, Op, const, evaluate
+from ..symbolic import Cond, Expr, Op, const, evaluate, sym
 from ..symbolic.assumptions import Ranges
 
 
@@ -70,10 +70,17 @@ def _narrow(v: Verdict) -> Iterator[_Typed]:
         yield _Typed(n.text, n.value.substitute(env), n.low, n.high, used, n.path.substitute(env))
 
 
-def _any_data(t: _Typed) -> bool:
-    """Whether the value holds loaded data cut to a width: that it fills the width says nothing of what is stored."""
+def _any_data(t: _Typed, ranges: Ranges) -> bool:
+    """Whether the value holds loaded data that nothing bounds, or that is cut to a width: no such value need be stored."""
     data = {x.name for x in t.vars if x.extent is None}
-    return any(op.kind == "mod" and op.symbols & data for op in _operations(t.value))
+    if any(op.kind == "mod" and op.symbols & data for op in _operations(t.value)):
+        return True
+    for name in data & t.value.symbols:
+        ends = index_range(sym(name), t.vars, t.guard, ranges)
+        low, high = (None if e is None else e.value for e in (ends.min, ends.max))
+        if low is None or high is None or low <= -(1 << 31) or high >= (1 << 31) - 1:
+            return True
+    return False
 
 
 def _operations(e: Expr) -> Iterator[Op]:
@@ -88,7 +95,7 @@ def _wrap(v: Verdict, t: _Typed, ranges: Ranges) -> Wrap | None:
     found = index_range(t.value, t.vars, t.guard, ranges)
     above = found.max is not None and ranges.nonneg(const(t.high) - found.max) is not True
     below = found.min is not None and ranges.nonneg(found.min - t.low) is not True
-    if not (above or below) or endless(t.value, t.vars, ranges) or _any_data(t):
+    if not (above or below) or endless(t.value, t.vars, ranges) or _any_data(t, ranges):
         return None
     search = _Search(t, ranges)
     decision = search.decide({})

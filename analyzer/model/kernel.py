@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from ..symbolic import TRUE, Cond, Expr
 from .location import Loc
-from .record import field, record
+from .record import field, record, replace
 
 VarKind: TypeAlias = Literal["grid", "parallel", "loop", "lane", "data"]
 
@@ -71,6 +72,8 @@ class Access:
     ``narrow`` are those of ``names`` in the index that are computed in 32 bits, with their signedness.
     ``taken`` are the values behind index and guard that are taken not to wrap: unless each fits, nothing is proved.
     ``barriers`` stand before the access in the text; only whether they differ between two accesses matters.
+    ``alternatives`` are the same access where the compiler is given other constants, each with what it is given;
+    ``widest`` says that this one reaches all that they reach.
     """
 
     param: str
@@ -89,6 +92,21 @@ class Access:
     narrow: tuple[tuple[str, bool], ...] = ()
     taken: tuple[Narrow, ...] = ()
     barriers: Barriers = (0, 0)
+    alternatives: tuple[Alternative, ...] = ()
+    widest: bool = False
+
+
+@record(frozen=True)
+class Alternative:
+    """``access`` where ``given`` is chosen (``BLOCK = 64``); None: there it is not made."""
+
+    given: str
+    access: Access | None
+
+
+def each_alternative(a: Access, change: Callable[[Access], Access]) -> tuple[Alternative, ...]:
+    """The alternatives of ``a``, each changed as ``a`` itself is."""
+    return tuple(x if x.access is None else replace(x, access=change(x.access)) for x in a.alternatives)
 
 
 @record(frozen=True)

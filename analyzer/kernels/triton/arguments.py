@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from ...model.dtypes import ITEMSIZE
-from ...model.kernel import Access, Kernel, Param
+from ...model.kernel import Access, Kernel, Param, each_alternative
 from ...model.record import field, record, replace
 from ...symbolic import Expr, sym
 from .host import host_expression
@@ -109,6 +109,8 @@ def shifted(kernel: Kernel, arguments: Arguments) -> Kernel:
 
 
 def _shifted(a: Access, by: int | None, sizes: Mapping[str, int | None]) -> Access:
+    if a.alternatives:
+        a = replace(a, alternatives=each_alternative(a, lambda other: _shifted(other, by, sizes)))
     if by == 0 or a.index is None:
         return a
     size = sizes.get(a.param)

@@ -23,6 +23,8 @@ from .values import Unsupported
 #: The largest block sizes that tuning may choose, by size-hint prefix.
 _MAX_BLOCK = {"x": 4096, "y": 1024, "z": 1024, "r": 65536, "r0_": 65536, "r1_": 32768}
 _ALIGNMENT = 16
+#: Configurations of a tuned kernel that are told apart.
+_MAX_CHOICES = 32
 #: A block size that is only known after tuning, as the grid arithmetic of such launchers names it.
 _TUNED = re.compile(r"\b\w+_result\.(x|y|z|r0)blocks\[\d+\]")
 
@@ -47,6 +49,10 @@ class KernelText:
     name: str
     #: Whether device assertions are compiled in.
     asserts: bool = True
+    #: Further values that compile-time arguments may have, each set with its text; ``constants`` are the first.
+    choices: tuple[tuple[str, Mapping[str, object]], ...] = ()
+    #: The first choice reaches all that the others reach.
+    widest: bool = False
 
 
 def read_kernel(launcher: LauncherText, python: PythonText) -> KernelText:
@@ -72,14 +78,21 @@ def read_kernel(launcher: LauncherText, python: PythonText) -> KernelText:
         n for n in names if n not in constants and (signature.get(n) == "constexpr" or _is_constexpr(fn, n))
     ]
     blocks, notes, unknown = _block_sizes(launcher, compile_time, meta, inductor_meta)
-    known = {**constants, **blocks}
+    tuned = _tuned_choices(meta.get("configs"), inductor_meta.get("precomputed_grids"), unknown, launcher)
+    if tuned:
+        unknown = {k: why for k, why in unknown.items() if k not in tuned[0]}
+    known = {**constants, **blocks, **(tuned[0] if tuned else {})}
+    smaller = {n: 1 for n in blocks if any(note.startswith(f"{n} is not") for note in notes)}
+    choices = tuple((_said(c), {**known, **c}) for c in tuned[1:])
+    if smaller and not tuned and _grid(launcher, known) == _grid(launcher, {**known, **smaller}):
+        choices = ((_said(smaller), {**known, **smaller}),)
     shown = str(inductor_meta.get("kernel_name") or launcher.name.removeprefix("call_"))
     return KernelText(
         fn, functions, _module_constants(module), python, tuple(python.source.split("\n")),
         tuple(_param(n, signature.get(n)) for n in names if n not in compile_time and signature.get(n) != "constexpr"),
         known, unknown, _alignments(triton_meta, list(signature), names),
         "; ".join(notes), _grid(launcher, known), shown if fn.name == "triton_" else fn.name,
-        inductor_meta.get("assert_indirect_indexing", True) is not False,
+        inductor_meta.get("assert_indirect_indexing", True) is not False, choices, not tuned,
     )  # fmt: skip
 
 
@@ -128,6 +141,26 @@ def _matching_configs(grids: object, launcher: LauncherText) -> object:
     stated = tuple(host.get(f"grid_{k}") for k in range(3))
     entries = [_mapping(e) for e in grids] if isinstance(grids, tuple) else []
     return tuple(e.get("config") for e in entries if e.get("cpp") == stated)
+
+
+def _tuned_choices(
+    configs: object, grids: object, names: Mapping[str, str], launcher: LauncherText
+) -> list[dict[str, object]]:
+    """The values of ``names`` under each configuration that fits the launcher's grid; none if one lacks a value."""
+    entries = _matching_configs(grids, launcher) or configs
+    out: list[dict[str, object]] = []
+    for config in entries if isinstance(entries, tuple) else ():
+        flat = {**_mapping(config), **_mapping(_mapping(config).get("kwargs"))}
+        chosen = {n: flat[n] for n in names if n in flat}
+        if chosen not in out:
+            out.append(chosen)
+    if not out or len(out) > _MAX_CHOICES or any(c.keys() != out[0].keys() for c in out) or not out[0]:
+        return []
+    return out
+
+
+def _said(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{k} = {v}" for k, v in values.items())
 
 
 def _is_constexpr(fn: ast.FunctionDef, name: str) -> bool:

@@ -5,7 +5,7 @@ The Python source of a kernel is read with :mod:`ast` and never executed.
 
 from __future__ import annotations
 
-from ...model.kernel import Kernel
+from ...model.kernel import Access, Kernel
 from ...model.location import Loc
 from ...model.record import record, replace
 from ...symbolic import Expr, const
@@ -13,6 +13,7 @@ from .access import build, location
 from .accounting import unknown_accesses
 from .arguments import Arguments, read_arguments, shifted
 from .body import read_body
+from .choices import with_alternatives
 from .meta import KernelText, read_kernel
 from .source import LauncherText, launcher_texts
 from .values import Unsupported
@@ -80,14 +81,21 @@ def _without_source(t: LauncherText, loc: Loc, grid_loc: Loc, reason: str) -> Tr
 
 
 def _kernel(text: KernelText, path: str) -> Kernel:
-    state = read_body(text)
-    accesses = tuple(build(state, raw, location(state, raw.node, path)) for raw in state.accesses)
-    lost = (a for x in state.lost for a in unknown_accesses(x, text.params, location(state, x.node, path)))
-    accesses = (*accesses, *dict.fromkeys(lost))
+    first, fn_loc = _accesses(text, path)
+    others = [(said, _accesses(replace(text, constants=values), path)[0]) for said, values in text.choices]
+    accesses = with_alternatives(first, others, text.widest) if others else first
     written = {a.param for a in accesses if a.kind != "load"}
     params = tuple(replace(p, readonly=p.pointer and p.name not in written) for p in text.params)
     pointers = {p.name for p in params if p.pointer}
     return Kernel(
-        text.name, "triton", params, accesses, location(state, text.fn, path), (),
+        text.name, "triton", params, accesses, fn_loc, (),
         tuple(a for a in text.alignments if a[0] in pointers),
     )  # fmt: skip
+
+
+def _accesses(text: KernelText, path: str) -> tuple[tuple[Access, ...], Loc]:
+    """What the kernel touches with its compile-time arguments as given, and where it stands."""
+    state = read_body(text)
+    found = [build(state, raw, location(state, raw.node, path)) for raw in state.accesses]
+    lost = (a for x in state.lost for a in unknown_accesses(x, text.params, location(state, x.node, path)))
+    return (*found, *dict.fromkeys(lost)), location(state, text.fn, path)
