@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ...model.dtypes import ITEMSIZE
 from ...model.record import replace
@@ -19,6 +19,7 @@ from ...symbolic import (
     maximum,
     minimum,
     mod,
+    sym,
     tdiv,
     tmod,
     where,
@@ -38,11 +39,9 @@ from .values import (
     Unsupported,
     Value,
     as_int,
-    axis_substitution,
     broadcast,
     deps_of,
     join_feeds,
-    move_axes,
     restrict,
 )  # fmt: skip
 
@@ -395,20 +394,27 @@ def move(
     state: State, v: Value, mapping: dict[str, str | None], shape: tuple[Expr, ...], node: ast.AST
 ) -> Value:
     """``v`` with its block axes renamed (None: the axis is dropped) and a new shape."""
-    if all(a == b for a, b in mapping.items()):
+    places = {a: ZERO if b is None else sym(b) for a, b in mapping.items()}
+    return rearrange(state, v, places, shape, node)
+
+
+def rearrange(
+    state: State, v: Value, places: Mapping[str, Expr], shape: tuple[Expr, ...], node: ast.AST
+) -> Value:
+    """``v`` in a new shape, each of its block axes as an expression over the new ones."""
+    if all(e == sym(a) for a, e in places.items()):
         return replace(v, shape=shape)
-    deps = move_axes(v.deps, mapping)
+    deps = _moved(v.deps, places)
     feeds = {k: (c, False) for k, (c, _) in v.feeds.items()}
-    names = axis_substitution(mapping)
+    names = {a: e for a, e in places.items() if e != sym(a)}
     if isinstance(v, (Num, Bool, Ptr)):
         symbols = v.offset.symbols | v.base.symbols if isinstance(v, Ptr) else (
             v.expr.symbols if isinstance(v, Num) else v.cond.symbols
         )  # fmt: skip
         for s in symbols:  # data that varies along a moved axis is other data for a fixed lane
             info = state.vars.get(s)
-            if info is not None and any(mapping.get(a, a) != a for a in info.axes):
-                names[s] = state.fresh(node, s, replace(info, axes=move_axes(info.axes, mapping)))
-    if isinstance(v, (Num, Bool, Ptr)):
+            if info is not None and any(a in names for a in info.axes):
+                names[s] = state.fresh(node, s, replace(info, axes=_moved(info.axes, places)))
         v = replace(v, narrow=tuple(replace(n, value=n.value.substitute(names)) for n in v.narrow))
     if isinstance(v, Num):
         return replace(v, expr=v.expr.substitute(names), shape=shape, deps=deps, feeds=feeds)
@@ -428,3 +434,8 @@ def move(
         varies = any(s in state.vars and state.vars[s].axes for s in fn.arg.symbols)
         fn = None if varies else replace(fn, arg=fn.arg.substitute(names))
     return Real(shape=shape, deps=deps, feeds=feeds, fn=fn, dtype=getattr(v, "dtype", None))
+
+
+def _moved(names: frozenset[str], places: Mapping[str, Expr]) -> frozenset[str]:
+    """What varies with ``names``, after a change of block axes."""
+    return frozenset().union(*(places[n].symbols if n in places else {n} for n in names))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from ...model.record import record, replace
 from ...symbolic import ONE, TRUE, ZERO, Expr, floordiv, maximum, mod, sym
-from . import floats, memory
+from . import floats, memory, shapes
 from .accounting import pointers_in
 from .arith import as_bool, as_float, as_num, binary, cast, extreme, move, select, unknown
 from .memory import Names
@@ -79,8 +79,8 @@ _REDUCTIONS = {
     "max2": 1, "min2": 1, "max_with_index": 2, "min_with_index": 2, "select_one": 2, "welford": 3,
     "online_softmax_reduce": 2,
 }  # fmt: skip
-_SCANS = ("associative_scan", "cumsum", "cumprod", "sort", "sort_with_index")
-_SCRAMBLE = ("ravel", "flip", "join", "interleave", "split", "cat", "gather", "histogram")
+_SCANS = ("associative_scan", "cumsum", "cumprod", "sort_with_index")
+_SCRAMBLE = ("sort", "topk", "gather", "histogram", "join", "interleave", "split", "cat", "flip", "ravel")
 _NOTHING = (
     "static_assert", "static_print", "device_print", "debug_barrier", "gdc_wait", "gdc_launch_dependents",
 )  # fmt: skip
@@ -103,8 +103,6 @@ def call_function(name: str, c: Call) -> Value:
         return _reduce(c, _REDUCTIONS[name])
     if name in _SCANS:
         return unknown(*c.flat(1))
-    if name in _SCRAMBLE:
-        return _scrambled(c, unknown(*c.flat(len(c.args))).shape)
     if name in _NOTHING:
         return NONE
     if name in _SAME and c.args:
@@ -176,25 +174,36 @@ def _broadcast_to(c: Call) -> Value:
 
 
 def _reshape(c: Call) -> Value:
-    v, shape = c.get(0), c.shape_at(1, "shape")
-    kept = [i for i, n in enumerate(v.shape) if n != ONE]
-    slots = [i for i, n in enumerate(shape) if n != ONE]
-    if [v.shape[i] for i in kept] != [shape[i] for i in slots]:
-        return _scrambled(c, shape)
-    mapping: dict[str, str | None] = {
-        axis(len(v.shape) - 1 - a): axis(len(shape) - 1 - b) for a, b in zip(kept, slots, strict=True)
-    }
-    return move(c.state, v, mapping, shape, c.node)
+    return shapes.reshape(c.state, c.get(0), c.shape_at(1, "shape"), c.node, c.label)
 
 
-def _scrambled(c: Call, shape: Shape) -> Value:
-    """Elements in another order: every axis matters, and no index relation is kept."""
-    v = unknown(*c.flat(len(c.args)))
-    axes = frozenset(axis(i) for i in range(len(shape)))
-    deps = frozenset(d for d in v.deps if not d.startswith("@")) | (axes if v.shape else frozenset())
-    out = replace(v, shape=shape, deps=deps, feeds={k: (cond, False) for k, (cond, _) in v.feeds.items()})
-    integer = all(isinstance(a, Num) for a in c.flat(1))
-    return c.state.data(c.node, c.label, out) if integer else out
+def _ravel(c: Call) -> Value:
+    v, count = c.get(0), ONE
+    for n in v.shape:
+        count = count * n
+    return shapes.reshape(c.state, v, (count,), c.node, c.label)
+
+
+def _sort(c: Call) -> Value:
+    return shapes.scrambled(c.state, [c.get(0)], c.get(0).shape, c.node, c.label)
+
+
+def _topk(c: Call) -> Value:
+    v, k = c.get(0), c.num(1, "k").expr
+    return shapes.scrambled(c.state, [v], (*v.shape[:-1], k), c.node, c.label)
+
+
+def _histogram(c: Call) -> Value:
+    v, bins = c.get(0), c.num(1, "num_bins").expr
+    count = ONE
+    for n in v.shape:
+        count = count * n
+    like = replace(unknown(v), shape=(bins,))
+    return shapes.in_range(c.state, Num(expr=ZERO), like, c.node, c.label, 0, count.value)
+
+
+def _swizzle(c: Call) -> Value:
+    return shapes.swizzle(c.state, [c.num(i) for i in range(5)], c.node)
 
 
 def _expand_dims(c: Call) -> Value:
@@ -241,7 +250,31 @@ def _reduce(c: Call, axis_at: int) -> Value:
             mapping[axis(rank - 1 - i)] = axis(place)
             place += 1
     shape = tuple(ONE if i in gone else n for i, n in enumerate(v.shape) if keeps or i not in gone)
-    return move(c.state, v, mapping, shape, c.node)
+    out = move(c.state, v, mapping, shape, c.node)
+    name, first = _called(c), c.get(0)
+    if (
+        name in ("argmax", "argmin")
+        or "return_indices" in c.kwargs
+        or (axis_at == 1 and isinstance(first, Num))
+    ):
+        return _integers_reduced(c, name, [v.shape[i] for i in gone], out)
+    return out
+
+
+def _integers_reduced(c: Call, name: str, gone: Sequence[Expr], like: Value) -> Value:
+    first = c.get(0)
+    of = first if isinstance(first, Num) else Num(expr=ZERO)
+    value = shapes.reduced(c.state, name, of, gone, like, c.node, c.label)
+    where = c.kwargs.get("return_indices", NONE)
+    if isinstance(where, Bool) and where.cond == TRUE:
+        place = shapes.reduced(c.state, f"arg{name}", of, gone, like, c.node, f"{c.label}_at")
+        return Static(obj=(value if isinstance(first, Num) else like, place))
+    return value
+
+
+def _called(c: Call) -> str:
+    f = c.node.func
+    return f.attr if isinstance(f, ast.Attribute) else f.id if isinstance(f, ast.Name) else ""
 
 
 def _dot(c: Call) -> Value:
@@ -407,7 +440,15 @@ def _block_ptr(descriptor: bool) -> Handler:
 _HANDLERS: dict[str, Handler] = {
     "program_id": _program_id, "num_programs": _num_programs, "arange": _arange, "full": _full,
     "zeros": _zeros, "zeros_like": _zeros_like, "broadcast_to": _broadcast_to, "reshape": _reshape,
-    "view": _reshape, "expand_dims": _expand_dims, "trans": _permute, "permute": _permute, "dot": _dot,
+    "view": _reshape, "ravel": _ravel, "sort": _sort, "topk": _topk, "histogram": _histogram,
+    "swizzle2d": _swizzle,
+    "join": lambda c: shapes.join(c.state, c.get(0), c.get(1), c.node),
+    "interleave": lambda c: shapes.interleave(c.state, c.get(0), c.get(1), c.node, c.label),
+    "cat": lambda c: shapes.cat(c.state, c.get(0), c.get(1), c.node),
+    "split": lambda c: shapes.split(c.state, c.get(0), c.node),
+    "flip": lambda c: shapes.flip(c.state, c.get(0), c.int_at(1, "dim"), c.node),
+    "gather": lambda c: shapes.taken(c.state, c.get(0), c.get(1, "index"), c.node, c.label),
+    "expand_dims": _expand_dims, "trans": _permute, "permute": _permute, "dot": _dot,
     "cdiv": _cdiv, "div_floor_integer": _floor_division, "remainder_integer": _remainder, "abs": _abs,
     "where": _where, "to": _to, "cast": _to, "float": _float, "pointer_type": _pointer_type,
     "constexpr_next_power_of_2": _next_power, "next_power_of_2": _next_power,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ...model.dtypes import from_tl
 from ...model.kernel import Narrow
 from ...model.record import field, record
-from ...symbolic import ONE, TRUE, ZERO, Cond, Expr, sym, where
+from ...symbolic import ONE, TRUE, ZERO, Cond, Expr, where
 
 if TYPE_CHECKING:
     from .floats import FloatFn
@@ -189,13 +189,3 @@ def deps_of(values: Iterable[Value]) -> frozenset[str]:
 def as_int(c: Bool) -> Num:
     one = where(c.cond, ONE, ZERO)
     return Num(expr=one, shape=c.shape, deps=c.deps, feeds=c.feeds, fits=True, narrow=c.narrow)
-
-
-def move_axes(names: frozenset[str], mapping: Mapping[str, str | None]) -> frozenset[str]:
-    """``names`` after a change of block axes; None: the axis is gone."""
-    out = {mapping.get(n, n) for n in names}
-    return frozenset(n for n in out if n is not None)
-
-
-def axis_substitution(mapping: Mapping[str, str | None]) -> dict[str, Expr]:
-    return {a: sym(b) if b is not None else ZERO for a, b in mapping.items() if a != b}
