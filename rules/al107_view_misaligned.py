@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..analyzer.checks.alignment import Misaligned, inside_an_element, promises
+from ..analyzer.checks.alignment import (
+    Misaligned,
+    Unaligned,
+    inside_an_element,
+    promises,
+    unaligned_inputs,
+)
 from ..analyzer.memory.trace import LaunchFact, ViewFact
 from ..analyzer.model.findings import Evidence, Finding, Related
 from . import common
@@ -28,6 +34,8 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         for found in promises(launch, analysis.ranges):
             key = (found.tensor.storage, found.tensor.loc)
             broken.setdefault(key, []).append(found)
+    for unaligned in unaligned_inputs(analysis):
+        yield _unaligned(unaligned)
     for uses in broken.values():
         first = uses[0]
         assert isinstance(first.fact, LaunchFact)
@@ -36,6 +44,19 @@ def check(analysis: Analysis) -> Iterator[Finding]:
             f"for {first.parameter} to be aligned to {first.needed}"
         )
         yield _finding(analysis, first, text, uses)
+
+
+def _unaligned(found: Unaligned) -> Finding:
+    """A warning: the caller may always hand over aligned tensors."""
+    event, name = found.fact.event, found.input.name
+    return RULE.finding(
+        f"{event.kernel} was compiled for {found.parameter} to be aligned to {found.needed} bytes, but the wrapper takes "
+        f"{name} as it comes, which may be a view that starts elsewhere",
+        event.loc, severity="warning", related=[Related(f"{name} is an input", found.input.loc)],
+        storage=name, tensor=name, kernel=event.kernel, parameter=found.parameter, launch_line=event.loc.line,
+        source_nodes=event.source_nodes,
+        help="Export again: newer generators copy an input that is not aligned. Otherwise pass tensors that are.",
+    )  # fmt: skip
 
 
 def _finding(analysis: Analysis, found: Misaligned, what: str, uses: list[Misaligned]) -> Finding:
@@ -69,7 +90,8 @@ RULE = Rule(
     summary="A tensor starts at a byte that breaks the alignment its dtype or a kernel was compiled for.",
     explanation="""
     Triton kernels are compiled with the promise that certain pointers are divisible by 16 and then load several
-    elements at once; a view that starts elsewhere makes such a load fail with a misaligned address. A member of
+    elements at once; a view that starts elsewhere makes such a load fail with a misaligned address. So does an input
+    that the caller took out of a larger tensor, unless the wrapper copies it first. A member of
     a memory pool at a byte that is no multiple of its element size is worse: the call divides the offset by the
     element size, so the tensor silently starts a few bytes early.
     """,

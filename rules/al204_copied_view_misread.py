@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..analyzer.checks import packed_copies
+from ..analyzer.checks.beside_views import Beside, reads_beside
 from ..analyzer.memory.trace import Verdict
 from ..analyzer.model.findings import Evidence, Finding, Related
 from ..analyzer.reporting.footprints import ends
@@ -27,6 +28,35 @@ def check(analysis: Analysis) -> Iterator[Finding]:
             if found is not None:
                 yield _finding(analysis, v, found, verdicts)
                 break
+    for beside in reads_beside(analysis):
+        yield _beside(analysis, beside)
+
+
+def _beside(analysis: Analysis, found: Beside) -> Finding:
+    """A warning: a kernel may mean to reach around its view."""
+    v = found.verdict
+    tensor, event = v.tensor, v.launch.event
+    at = f" at {common.witness_text(found.sizes)}" if found.sizes else ""
+    return RULE.finding(
+        f"{event.kernel} reads elements {found.first} to {found.last} of {v.storage.name} through {v.param.name}{at}, which "
+        f"are in the gaps of {common.named(tensor)} {common.braces(tensor.sizes)}/"
+        f"{common.braces(tensor.meant_strides or tensor.strides)}: the kernel takes it for dense",
+        tensor.loc, severity="warning",
+        related=[
+            *common.origin(tensor),
+            Related(f"{event.kernel} is launched here", event.loc),
+            Related(f"{v.param.name}[{v.access.text}]", v.access.loc),
+        ],
+        storage=tensor.storage.root.name, tensor=tensor.label, base=tensor.base, kernel=event.kernel,
+        parameter=v.param.name, launch_line=event.loc.line,
+        source_nodes=common.source_nodes(analysis, tensor, v.launch),
+        evidence=Evidence(
+            access="read", min=found.first, max=found.last, available=common.number(v.capacity),
+            witness=found.sizes or None, sizes=common.numbers(tensor.sizes),
+            strides=common.numbers(tensor.meant_strides or tensor.strides), offset=common.number(tensor.offset),
+        ),
+        help="Make the view contiguous before the kernel (x.contiguous() in the model), or give the kernel its strides.",
+    )  # fmt: skip
 
 
 def _finding(

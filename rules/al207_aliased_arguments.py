@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..analyzer.concurrency.aliased_parameters import Hazard, hazards
 from ..analyzer.concurrency.conflicts import Meeting
+from ..analyzer.concurrency.shared_operands import SharedOperand, shared_operands
 from ..analyzer.memory.trace import Verdict
 from ..analyzer.model.findings import Evidence, Finding, Related, Severity
 from . import common
@@ -28,6 +29,23 @@ def check(analysis: Analysis) -> Iterator[Finding]:
                 f"through {h.write.param.name}, although a parameter promises ({word}) that nothing else does"
             )
             yield _finding(analysis, h, message, "warning", None)
+
+    for shared in shared_operands(analysis):
+        yield _operand(analysis, shared)
+
+
+def _operand(analysis: Analysis, shared: SharedOperand) -> Finding:
+    """A warning: which operand is changed is not in the wrapper, and the model may have passed the tensor twice."""
+    tensor, event = shared.tensor, shared.fact.event
+    return RULE.finding(
+        f"{event.op} is given {common.named(tensor)} twice (tensors {shared.first} and {shared.second}) and has no "
+        "result, so it changes an operand: what it reads through the other may be changed already",
+        event.loc, severity="warning", related=common.origin(tensor), storage=tensor.storage.root.name,
+        tensor=tensor.label, base=tensor.base, op=event.op, source_nodes=event.source_nodes,
+        evidence=common.layout_evidence(tensor),
+        help="Compare with the model: where it passes a clone, the clone was removed. Declare what the op changes "
+        "(mutates_args) as it is.",
+    )  # fmt: skip
 
 
 def _severity(h: Hazard) -> Severity:
@@ -84,6 +102,9 @@ RULE = Rule(
     Threads of one group or program are ordered by a barrier between the two accesses. Without one, a thread of
     another SIMD group or warp may read before or after the write. That is so too where every thread of a group
     reads and writes one element, as a running statistic.
+
+    An op that is called for what it changes, and given one tensor twice, is a warning: it may read through one
+    operand what it has changed through the other.
 
     A pointer that is `__restrict__`, or `constant` in Metal, promises that its memory is not written through
     another one. When it is, by the same map, that is a warning: the compiler may keep or move loads. Metal kernels

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..analyzer.checks.launch_contract import WrongArgument, wrong_arguments
 from ..analyzer.checks.pointer_types import Mismatch, mismatches
 from ..analyzer.memory.trace import LaunchFact
 from ..analyzer.model.findings import Finding, Related
@@ -19,6 +20,26 @@ def check(analysis: Analysis) -> Iterator[Finding]:
     for fact in analysis.facts(LaunchFact):
         for found in mismatches(fact):
             yield _finding(analysis, fact, found)
+        for wrong in wrong_arguments(fact):
+            if wrong.kind != "unbound":
+                yield _kind(analysis, wrong)
+
+
+def _kind(analysis: Analysis, wrong: WrongArgument) -> Finding:
+    """A tensor where the kernel takes a number, or a number for a pointer."""
+    event, param = wrong.fact.event, wrong.param
+    tensor = wrong.fact.args.get(param.name)
+    given = f"the tensor {common.named(tensor)}" if tensor is not None else f"a {wrong.kind}"
+    takes = f"a pointer to {param.dtype}" if param.pointer else f"a number ({param.dtype})"
+    where = [Related("it is given here", loc) for name, loc in event.arg_locs if name == param.name]
+    return RULE.finding(
+        f"{event.kernel} takes {takes} as {param.name}, but is given {given}",
+        event.loc, related=[*where, *(common.origin(tensor) if tensor is not None else ())],
+        storage=tensor.storage.root.name if tensor is not None else None,
+        tensor=tensor.label if tensor is not None else None, kernel=event.kernel, parameter=param.name,
+        launch_line=event.loc.line, source_nodes=event.source_nodes,
+        help="Pass what the kernel's signature says: a tensor for a pointer, an integer for a size.",
+    )  # fmt: skip
 
 
 def _finding(analysis: Analysis, fact: LaunchFact, found: Mismatch) -> Finding:
@@ -50,7 +71,8 @@ RULE = Rule(
     explanation="""
     A launch passes addresses; nobody compares element types. A kernel that reads float32 bytes through a
     bfloat16 pointer touches half of them and takes each half for a number: in bounds, and every value wrong.
-    Types that share one byte (bool, uint8, int8) may stand for each other.
+    Types that share one byte (bool, uint8, int8) may stand for each other. A tensor in the place of a number, or a
+    number in that of a pointer, is taken for what the kernel's signature says.
     """,
     bad="""
     // arg0_1 is checked to be float32

@@ -7,8 +7,16 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from ..analyzer.checks import contents
+from ..analyzer.checks.launch_contract import (
+    WrongArgument,
+    ZeroDivisor,
+    wrong_arguments,
+    zero_divisors,
+)
+from ..analyzer.concurrency.idle_lanes import IdleLanes, idle_lanes
 from ..analyzer.memory.trace import LaunchFact
 from ..analyzer.model.findings import Evidence, Finding, Related
+from ..analyzer.model.program import Launch
 from ..analyzer.symbolic import Expr, const, evaluate, product
 from . import common
 from .content_messages import finding
@@ -38,6 +46,52 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         if fact.event.empty_grid_launches:
             yield from _empty(analysis, fact)
         yield from _too_large(analysis, fact)
+        for wrong in wrong_arguments(fact):
+            if wrong.kind == "unbound":
+                yield _unbound(wrong)
+    for idle in idle_lanes(analysis):
+        yield _idle(idle)
+    for zero in zero_divisors(analysis):
+        yield _zero_divisor(zero)
+
+
+def _idle(idle: IdleLanes) -> Finding:
+    """A warning: what a masked load leaves in the other lanes may be harmless to add."""
+    v, event = idle.atomic, idle.atomic.launch.event
+    at = f" at {common.witness_text(idle.sizes)}" if idle.sizes else ""
+    return RULE.finding(
+        f"{event.kernel} does its atomic on {v.param.name} in all {idle.lanes} lanes{at}, but {idle.load.param.name} has "
+        f"elements for {idle.filled} of them: the others add what their masked load left",
+        event.loc, severity="warning", kernel=event.kernel, parameter=v.param.name, launch_line=event.loc.line,
+        related=[Related(f"{x.param.name}[{x.access.text}]", x.access.loc) for x in (v, idle.load)],
+        storage=v.storage.root.name, tensor=v.tensor.label, source_nodes=event.source_nodes,
+        evidence=Evidence(access="atomic", max=idle.lanes, available=idle.filled, witness=idle.sizes or None),
+        help="Give the atomic the mask of the loads.",
+    )  # fmt: skip
+
+
+def _unbound(wrong: WrongArgument) -> Finding:
+    event = wrong.fact.event
+    return RULE.finding(
+        f"nothing is bound to {wrong.param.name} of {event.kernel}, which the kernel uses",
+        event.loc, kernel=event.kernel, parameter=wrong.param.name, launch_line=event.loc.line,
+        source_nodes=event.source_nodes, help="Set every argument of the kernel before it is dispatched.",
+    )  # fmt: skip
+
+
+def _zero_divisor(zero: ZeroDivisor) -> Finding:
+    """Sizes that can't be computed where a divisor is 0. A warning: such inputs may never come."""
+    event = zero.fact.event
+    kernel = event.kernel if isinstance(event, Launch) else None
+    what = (
+        f"the loops of {event.kernel}" if isinstance(event, Launch) else f"the sizes of {event.result}"
+    ).removesuffix("_handle")
+    return RULE.finding(
+        f"{what} are divided by {zero.divisor}, which is 0 at {common.witness_text(zero.sizes)}: no check keeps such inputs away",
+        event.loc, severity="warning", kernel=kernel, launch_line=event.loc.line if kernel else None,
+        evidence=Evidence(min=0, witness=zero.sizes),
+        help="Export with a lower bound on the size (Dim(min=1) or torch._check), so that the wrapper checks it.",
+    )  # fmt: skip
 
 
 def _empty(analysis: Analysis, fact: LaunchFact) -> Iterator[Finding]:
@@ -112,7 +166,8 @@ RULE = Rule(
     The launch writes a tensor, but its grid (or the loop bounds of the kernel) stops short: some elements of
     that tensor are never written and are used later. On Metal the dispatch size is the iteration domain, there
     is no mask that would show the mistake. A grid that is empty or larger than the device takes (65535 in y and
-    z on CUDA, groups of 1024 threads on Metal) can't be launched at all.
+    z on CUDA, groups of 1024 threads on Metal) can't be launched at all. Nor can a kernel work of which a pointer
+    that it uses was never set. Lanes beyond the last element that still take part in an atomic are a warning. A size that is divided by one that may be 0 is a warning: that input ends the process.
     """,
     bad="""
     aoti_torch_mps_dispatch_single(handle, static_cast<uint64_t>(8L*s77));      // buf0 has 16*s77 elements

@@ -5,10 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from aoti_lint.analyzer.checks.launch_contract import _divisors, _zero
 from aoti_lint.analyzer.cxx.nodes import Node
 from aoti_lint.analyzer.model.findings import FileReport
 from aoti_lint.analyzer.pipeline import Task, check_source
-from aoti_lint.analyzer.symbolic import evaluate, sym
+from aoti_lint.analyzer.symbolic import evaluate, floordiv, mod, sym
+from aoti_lint.analyzer.symbolic.assumptions import Ranges
 from aoti_lint.analyzer.wrapper.fractions import NotExact, rational
 from aoti_lint.rules.registry import run_rules
 
@@ -160,3 +162,10 @@ def test_a_convolution_keeps_the_layout_its_operands_suggest(
 def test_what_cudnn_may_leave_to_another_kernel_is_not_said() -> None:
     last, w = (120, 1, 24, 4), (4, 1, 1, 1)
     assert convolution("cuda", last, w, NCHW, groups=4) == []
+
+
+def test_a_size_that_is_divided_by_one_that_may_be_zero() -> None:
+    size = floordiv(10 * sym("s0"), sym("s1")) + mod(sym("s0"), 4)
+    assert sym("s1") in set(_divisors(size))
+    assert _zero(sym("s1"), Ranges({"s1": (0, None)})) == {"s1": 0}
+    assert _zero(sym("s1"), Ranges({"s1": (1, None)})) is None

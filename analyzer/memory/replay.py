@@ -146,7 +146,14 @@ class Replay:
         name = e.result.removesuffix("_handle")
         storage = self._new(
             Storage(
-                name, "allocation", outcome.capacity, e.dtype, e.loc, device=e.device, stack=e.op == "stack"
+                name,
+                "allocation",
+                outcome.capacity,
+                e.dtype,
+                e.loc,
+                device=e.device,
+                stack=e.op == "stack",
+                pinned=e.op == "aoti_torch_empty_strided_pinned",
             )
         )
         tensor = Tensor(

@@ -19,7 +19,7 @@ class Storage:
 
     ``copy``: the packed copy a runtime made of a view; ``of`` is the tensor it was copied from, as the
     wrapper meant it.  ``joined``: either of several storages, after a branch.  ``guessed``: the wrapper does not
-    state ``dtype``.  ``stack``: an array of the function itself.
+    state ``dtype``.  ``stack``: an array of the function itself.  ``pinned``: host memory that a GPU can reach.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Storage:
     parts: tuple[Storage, ...] = ()
     guessed: bool = False
     stack: bool = False
+    pinned: bool = False
 
     def elements(self, dtype: str | None) -> Expr | None:
         """Capacity in elements of another dtype."""

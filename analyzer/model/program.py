@@ -232,6 +232,7 @@ class Input:
     """A graph input; sizes or strides are None where the wrapper does not state them.
 
     ``unread`` are dynamic dimensions the wrapper never reads: they may equal another input's size, or not.
+    ``aligned``: the wrapper copies it when it does not start at a multiple of 16 bytes.
     """
 
     name: str
@@ -242,6 +243,7 @@ class Input:
     loc: Loc
     strides_checked: bool = True
     unread: tuple[int, ...] = ()
+    aligned: bool = False
 
 
 @record(frozen=True)

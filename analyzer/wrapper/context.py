@@ -49,6 +49,7 @@ class Context:
         self.symbols: dict[str, Symbol] = {}
         self.inputs: dict[int, tuple[str, Loc]] = {}
         self.constants: list[tuple[str, int]] = []
+        self.aligned: set[str] = set()
         self.dims: dict[tuple[str, bool, int], Expr] = {}
         self._broken = sorted(o for o, _ in diagnostics)
         self._messages = dict(diagnostics)

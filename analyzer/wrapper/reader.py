@@ -182,7 +182,19 @@ def _inputs(
         if strides is None and sizes is not None:
             strides = _contiguous(sizes)
         unread = tuple(d for d, e in enumerate(sizes or ()) if e == sym(f"{name}_size_{d}") and not said)
-        out.append(Input(name, index, sizes, strides, check.dtype, check.loc or loc, checked, unread))
+        out.append(
+            Input(
+                name,
+                index,
+                sizes,
+                strides,
+                check.dtype,
+                check.loc or loc,
+                checked,
+                unread,
+                name in ctx.aligned,
+            )
+        )
     for label, s in ctx.symbols.items():
         symbols.setdefault(label, _range(s, facts))
     return tuple(out)

@@ -271,7 +271,8 @@ def if_(ctx: Context, node: Node) -> None:
     elif _of_types(cond):
         _by_type(ctx, arms)
     elif is_alignment_copy(ctx, cond, arms):
-        return  # the copy of a misaligned input keeps its layout
+        # the copy of a misaligned input keeps its layout
+        ctx.aligned.update(re.findall(r"(\w+)\.data_ptr\(\)", ctx.original[cond.start : cond.end]))
     elif _leaves(arms[0]):
         condition_read(ctx, cond)
         shims.check(ctx, cond, negate=True)
