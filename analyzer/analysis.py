@@ -13,11 +13,11 @@ from .memory.replay import Replay
 from .memory.storage import Storage, Tensor, start_of
 from .memory.trace import Fact, LaunchFact, UnmodelledFact, Verdict
 from .model.findings import Unknown
-from .model.kernel import Access, Param, Var
+from .model.kernel import Access, Array, Param, Var
 from .model.program import Program, Unmodelled
 from .model.record import field, record
 from .runtimes.profile import Profile
-from .symbolic import TRUE, Cond, Expr, const, sym
+from .symbolic import TRUE, ZERO, Cond, Expr, const, sym
 from .symbolic.assumptions import Interval, Ranges
 
 F = TypeVar("F")
@@ -25,13 +25,17 @@ F = TypeVar("F")
 
 @record
 class Body:
-    """The replay of one function. ``loops``: ranges of ``Fact.seq`` that run any number of times."""
+    """The replay of one function. ``loops``: ranges of ``Fact.seq`` that run any number of times.
+
+    ``own`` are the accesses of arrays of a kernel's own that are not proved to stay inside them.
+    """
 
     name: str
     facts: list[Fact]
     storages: list[Storage]
     loops: list[tuple[int, int]]
     verdicts: list[Verdict]
+    own: list[Verdict] = field(default_factory=list)
 
 
 @record
@@ -57,6 +61,13 @@ class Analysis:
     def verdicts(self) -> Iterator[Verdict]:
         for body in self.bodies:
             yield from body.verdicts
+
+    @property
+    def all_verdicts(self) -> Iterator[Verdict]:
+        """Those of arrays of the kernels' own with them."""
+        for body in self.bodies:
+            yield from body.verdicts
+            yield from body.own
 
 
 def analyze(
@@ -89,6 +100,7 @@ def analyze(
                 if here not in known:
                     known[here] = _sizes(program, sizes, (*everywhere, *fact.assumed), fixed)[0]
                 body.verdicts.extend(_verdicts(fact, known[here], fixed, decisions))
+                body.own.extend(_own_verdicts(fact, known[here]))
     _unknowns(analysis)
     return analysis
 
@@ -232,6 +244,29 @@ def _whatever_is_chosen(first: Decision, others: Iterator[tuple[str, Decision | 
     return first
 
 
+def _own_verdicts(fact: LaunchFact, ranges: Ranges) -> Iterator[Verdict]:
+    for array in fact.kernel.arrays if fact.kernel is not None else ():
+        yield from _own(fact, array, {**fact.scalars}, ranges)
+
+
+def _own(fact: LaunchFact, array: Array, env: Mapping[str, Expr], ranges: Ranges) -> Iterator[Verdict]:
+    """Accesses of an array of the kernel's own that are not proved to stay inside it."""
+    length = None if array.length is None else array.length.substitute(env)
+    dtype = array.dtype or "uint8"
+    where = array.accesses[0].loc if array.accesses else fact.event.loc
+    storage = Storage(
+        array.name, "allocation", length, dtype, where, reason="its length is not known", stack=True
+    )
+    tensor = Tensor(array.name, storage, ZERO, dtype, None, None, where)
+    param = Param(array.name, True, dtype)
+    for access in array.accesses:
+        index, vars_, guard = bind(access, env)
+        decision = _decide(fact, access, index, vars_, guard, ZERO, length, tensor, ranges)
+        decision = _unless_wrapped(decision, access, vars_, env, ranges)
+        if decision.status != "proved":
+            yield Verdict(fact, access, param, tensor, index, vars_, guard, ZERO, length, decision)
+
+
 def _unless_wrapped(
     decision: Decision, access: Access, vars_: tuple[Var, ...], env: Mapping[str, Expr], ranges: Ranges
 ) -> Decision:
@@ -331,7 +366,7 @@ def _unknowns(analysis: Analysis) -> None:
     """List everything that could not be decided, with the reason."""
     out = analysis.unknowns
     path = analysis.program.path
-    for v in analysis.verdicts:
+    for v in analysis.all_verdicts:
         if v.decision.status == "unknown":
             what = f"{v.launch.event.kernel} {v.access.kind} {v.param.name}[{v.access.text}]"
             out.append(Unknown(what, v.decision.reason or "", v.launch.event.loc.line, v.access.loc.path))

@@ -141,7 +141,7 @@ def counts(analysis: Analysis) -> Counts:
         extern_calls=sum(1 for _ in analysis.facts(CallFact)),
         unmodelled_statements=len(unmodelled_statements(analysis)),
     )
-    for v in analysis.verdicts:
+    for v in analysis.all_verdicts:
         if v.decision.status == "proved":
             out.proved += 1
         elif v.decision.status == "fault":

@@ -19,10 +19,17 @@ def check(analysis: Analysis) -> Iterator[Finding]:
     """One finding for each launch and parameter."""
     for _, _, _, verdicts in common.by_parameter(analysis, ("load", "store", "atomic")):
         for v in verdicts:
+            if v.storage.stack:  # small; what is wrong there is said of the arrays in memory
+                continue
             found = wraps(v, analysis.ranges)
             if found is not None:
                 yield _finding(analysis, found)
                 break
+
+
+#: Types by what their values stay below.
+_TYPES = {1 << 7: "8-bit int", 1 << 8: "8-bit uint", 1 << 15: "16-bit int", 1 << 16: "16-bit uint",
+          1 << 31: "32-bit int", 1 << 32: "32-bit uint"}  # fmt: skip
 
 
 def _finding(analysis: Analysis, found: Wrap) -> Finding:
@@ -30,11 +37,11 @@ def _finding(analysis: Analysis, found: Wrap) -> Finding:
     launch, tensor, access = v.launch, v.tensor, v.access
     span = ends([v], analysis.ranges, v.start) or {}
     word = common.access_word(access.kind)
-    kind = f"{'uint' if found.limit > 1 << 31 else 'int'}, which ends at {found.limit - 1}"
+    kind = f"{_TYPES.get(found.limit, 'integer')}, which ends at {found.limit - 1}"
     witness = common.with_names(v, found.witness)
     shown = {k: x for k, x in (witness or {}).items() if k in access.text} or found.witness
     return RULE.finding(
-        f"{launch.event.kernel} computes {found.text} as a 32-bit {kind}, but it reaches {found.value} at "
+        f"{launch.event.kernel} computes {found.text} as a {kind}, but it reaches {found.value} at "
         f"{common.witness_text(shown)}: the {word} through {v.param.name} lands elsewhere",
         launch.event.loc,
         related=[*common.origin(tensor), Related(f"{v.param.name}[{access.text}]", access.loc)],

@@ -91,7 +91,7 @@ def by_parameter(
 ) -> Iterator[tuple[LaunchFact, Tensor, str, list[Verdict]]]:
     """Accesses of some kinds grouped by launch and parameter."""
     groups: dict[tuple[int, str], list[Verdict]] = {}
-    for v in analysis.verdicts:
+    for v in analysis.all_verdicts:
         if v.access.kind in kinds:
             groups.setdefault((id(v.launch), v.param.name), []).append(v)
     for vs in groups.values():

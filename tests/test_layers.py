@@ -18,7 +18,7 @@ LAYERS: dict[str, set[str]] = {
     "analyzer.sources": {"analyzer.model"},
     "analyzer.cxx": {"analyzer.model"},
     "analyzer.kernels": {"analyzer.symbolic", "analyzer.model"},
-    "analyzer.kernels.interpret": {"analyzer.symbolic", "analyzer.model", "analyzer.kernels"},
+    "analyzer.kernels.interpret": {"analyzer.symbolic", "analyzer.model", "analyzer.cxx", "analyzer.kernels"},
     "analyzer.kernels.cpp": {
         "analyzer.symbolic", "analyzer.model", "analyzer.cxx", "analyzer.kernels", "analyzer.kernels.interpret",
     },

@@ -45,6 +45,7 @@ template <class T> struct numeric_limits { static T max(); static T min(); stati
 MAP1(abs) MAP1(fabs) MAP1(floor) MAP1(ceil) MAP1(trunc) MAP1(rint) MAP1(round) MAP1(sign) MAP1(fract) MAP1(popcount)
 MAP2(min) MAP2(max) MAP2(fmin) MAP2(fmax)
 MAP3(clamp) MAP3(fma) MAP3(select)
+template <class T> T frexp(T, int&); template <class T> T modf(T, T&); template <class T> T sincos(T, T&); template <class T> T ldexp(T, int);
 TEST(isnan) TEST(isinf) TEST(isfinite) TEST(signbit) TEST(all) TEST(any)
 #define FLOATING \
   MAP1(sqrt) MAP1(rsqrt) MAP1(exp) MAP1(exp2) MAP1(exp10) MAP1(log) MAP1(log2) MAP1(log10) MAP1(sin) MAP1(cos) MAP1(tan) MAP1(asin) MAP1(acos) \

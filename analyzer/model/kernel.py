@@ -121,13 +121,27 @@ class Param:
 
 
 @record(frozen=True)
+class Array:
+    """An array of the kernel's own, one for each thread or (``shared``) for each group of threads.
+
+    ``length`` in elements; None when it is not known. Its accesses have its name as their ``param``.
+    """
+
+    name: str
+    dtype: str | None
+    length: Expr | None
+    shared: bool = False
+    accesses: tuple[Access, ...] = ()
+
+
+@record(frozen=True)
 class Kernel:
     """A kernel: parameters and every access it makes, in program order.
 
     It is parametric in its scalars and its grid: the symbols ``grid.0``, ``grid.1``, ``grid.2`` (number of
     threads for Metal, programs for Triton) and scalar parameter names are bound by each launch.
     ``unmodelled`` lists statements that were not understood, as (text, location).
-    ``alignments`` are bytes each pointer is promised to be aligned to.
+    ``alignments`` are bytes each pointer is promised to be aligned to. ``arrays`` are its own storages.
     """
 
     name: str
@@ -137,6 +151,7 @@ class Kernel:
     loc: Loc
     unmodelled: tuple[tuple[str, Loc], ...] = ()
     alignments: tuple[tuple[str, int], ...] = ()
+    arrays: tuple[Array, ...] = ()
 
     def param(self, name: str) -> Param | None:
         return next((p for p in self.params if p.name == name), None)

@@ -9,9 +9,9 @@ from ...cxx.nodes import Node, Text
 from ...model.kernel import Kernel
 from ...model.location import Loc
 from ...model.record import replace
-from .body import Body
-from .record import Record
-from .signature import bind
+from ..interpret.engine import interpret
+from .lower import lower
+from .signature import read_signature
 from .source import blank_attributes, libraries
 
 
@@ -48,6 +48,9 @@ def _relocated(kernel: Kernel, name: str, start: Loc) -> Kernel:
         loc=move(kernel.loc),
         accesses=tuple(replace(a, loc=move(a.loc)) for a in kernel.accesses),
         unmodelled=tuple((t, move(loc)) for t, loc in kernel.unmodelled),
+        arrays=tuple(
+            replace(x, accesses=tuple(replace(a, loc=move(a.loc)) for a in x.accesses)) for x in kernel.arrays
+        ),
     )
 
 
@@ -90,15 +93,17 @@ def _lower_together(texts: list[str]) -> None:
 
 def _lower(text: str, base: int, body: Node | None, errors: Iterable[tuple[int, str]]) -> Kernel:
     source = Text("", text)
-    r = Record(source, base)
-    walker = Body(r)
-    params = bind(text, r, body)
-    if body is None:
-        r.unmodelled.append((text[:200], source.loc(0)))
-    else:
-        walker.run(body)
-        r.check_nothing_lost()
-    for offset, message in errors:
-        r.unmodelled.append((message, source.loc(offset)))
+    errors = list(errors)
+    signature = read_signature(text, body)
     end = text.rfind("}") + 1
-    return Kernel("", "metal", params, r.accesses(), source.loc(0, end), tuple(r.unmodelled))
+    loc = source.loc(0, end)
+    unread = [(piece, source.loc(offset)) for offset, piece in signature.unread]
+    if body is None:
+        unread.append((text[:200], source.loc(0)))
+        unread += [(message, source.loc(offset)) for offset, message in errors]
+        return Kernel("", "metal", tuple(signature.params), (), loc, tuple(unread))
+    program = lower(text, base, body, signature, tuple(offset for offset, _ in errors))
+    found = interpret(program, errors)
+    return Kernel(
+        "", "metal", program.params, found.accesses, loc, (*unread, *found.unmodelled), arrays=found.arrays
+    )

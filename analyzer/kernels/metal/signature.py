@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from ...cxx.nodes import Node
 from ...model.dtypes import from_cxx
 from ...model.kernel import Param, Var
-from ...symbolic import ZERO, sym
-from .record import Record
-from .values import INTEGERS, Value
+from ...model.record import field, record
+from ...symbolic import sym
+from ..interpret.integers import int_type
+from ..ir import Axis
+from .types import component_of, dtype_of
 
 _PARAMETER = re.compile(
     r"(?P<type>.*?)\s*(?P<mark>[*&]?)\s*(?P<name>\w+)\s*(?:\[\[\s*(?P<attribute>\w+).*\]\])?\s*\Z", re.S
@@ -20,22 +23,36 @@ _POSITIONS = {
     "thread_position_in_threadgroup": "group",
     "thread_index_in_threadgroup": "group",
 }
+#: Index variables of reduction dimensions: all threads of a group differ in these alone.
+_REDUCTION_INDEX = re.compile(r"r\d+_index\Z")
 
 
-def bind(text: str, r: Record, body: Node | None) -> tuple[Param, ...]:
-    """Bring the parameters into the record; returns those that a launch sets, in order."""
-    out: list[Param] = []
-    at = text.index("(") + 1
-    for piece in _pieces(text, at):
-        name, param = _bind_one(piece, r, text, body)
-        if param is not None:
-            out.append(param)
-        elif name is None and piece.strip():
-            r.unmodelled.append((piece.strip(), r.source.loc(text.index(piece))))
-    return tuple(out)
+@record
+class Signature:
+    """What the parameters of a kernel say: ``others`` are names (with dtypes) whose value nothing tells."""
+
+    params: list[Param] = field(default_factory=list)
+    pointers: dict[str, str] = field(default_factory=dict)
+    scalars: dict[str, str] = field(default_factory=dict)
+    axes: list[Axis] = field(default_factory=list)
+    others: dict[str, str] = field(default_factory=dict)
+    #: Declarations that were not understood, with their offsets.
+    unread: list[tuple[int, str]] = field(default_factory=list)
 
 
-def _pieces(text: str, start: int) -> list[str]:
+def read_signature(text: str, body: Node | None) -> Signature:
+    """The parameters of a kernel function given by its text."""
+    s = Signature()
+    for piece in _pieces(text, text.index("(") + 1):
+        m = _PARAMETER.match(piece.strip())
+        if m is not None:
+            _parameter(m, s, text, body)
+        elif piece.strip():
+            s.unread.append((text.index(piece), piece.strip()))
+    return s
+
+
+def _pieces(text: str, start: int) -> Iterable[str]:
     """The parameter declarations: split at commas outside brackets."""
     depth, pieces, at = 0, [], start
     for m in re.compile(r"[(<\[{}\]>),]").finditer(text, start):
@@ -53,35 +70,27 @@ def _pieces(text: str, start: int) -> list[str]:
     return pieces
 
 
-def _bind_one(piece: str, r: Record, text: str, body: Node | None) -> tuple[str | None, Param | None]:
-    m = _PARAMETER.match(piece.strip())
-    if m is None:
-        return None, None
+def _parameter(m: re.Match[str], s: Signature, text: str, body: Node | None) -> None:
     name, words = m["name"], m["type"].split()
     readonly = "constant" in words or "const" in words
     element = " ".join(w for w in words if w not in ("device", "constant", "const", "threadgroup"))
     if m["attribute"] in _POSITIONS:
-        _position(r, name, element, _POSITIONS[m["attribute"]], text, body)
-        return name, None
-    if m["attribute"] not in (None, "buffer"):
-        r.env[name] = Value(re.sub(r"\d\Z", "", element))
-        return name, None
-    if element.endswith("ErrorMessages"):  # where failed checks are reported; no tensor
-        r.env[name] = Value(element)
-        return name, Param(name, True, None, readonly)
-    if m["mark"] == "*":
-        r.elements[name] = element
-        r.env[name] = Value("int", ZERO, base=name)
-        return name, Param(name, True, from_cxx(element), readonly)
-    e = None
-    if element in INTEGERS:
-        r.ranges.bounds[name] = (0, None)
-        e = sym(name)
-    r.env[name] = Value(element, e)
-    return name, Param(name, False, from_cxx(element), readonly)
+        s.axes += _position(name, element, _POSITIONS[m["attribute"]], text, body)
+    elif m["attribute"] not in (None, "buffer"):
+        s.others[name] = component_of(element)
+    elif element.endswith("ErrorMessages"):  # where failed checks are reported; no tensor
+        s.others[name] = ""
+        s.params.append(Param(name, True, None, readonly))
+    elif m["mark"] == "*":
+        s.pointers[name] = dtype_of(element)
+        s.params.append(Param(name, True, from_cxx(element), readonly))
+    else:
+        t = int_type(dtype_of(element))
+        (s.scalars if t is not None and t.bits > 1 else s.others)[name] = dtype_of(element)
+        s.params.append(Param(name, False, from_cxx(element), readonly))
 
 
-def _position(r: Record, name: str, type_: str, family: str, text: str, body: Node | None) -> None:
+def _position(name: str, type_: str, family: str, text: str, body: Node | None) -> Iterable[Axis]:
     """Grid variables of a position; those of the position in the group only where the kernel uses them."""
     used = set(re.findall(rf"\b{name}\b(?:\.(\w))?", text.partition("{")[2]))
     if family == "group" and not used:
@@ -93,9 +102,7 @@ def _position(r: Record, name: str, type_: str, family: str, text: str, body: No
         if family == "group" and sizes > 1 and "xyz"[i] not in used:
             continue
         var = Var(aliases.get(place, place), sym(f"{family}.{i}"), "grid")
-        e = r.declare(var)
-        r.grid.append(var)
-        r.env[place] = Value(re.sub(r"\d\Z", "", type_), e, deps=frozenset((var.name,)))
+        yield Axis(place, var, component_of(type_), _REDUCTION_INDEX.match(var.name) is not None)
 
 
 def _aliases(name: str, body: Node | None) -> dict[str, str]:

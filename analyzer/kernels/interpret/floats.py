@@ -1,6 +1,6 @@
 """Floats computed from indices, as in resampling kernels: ``static_cast<int>((x + 0.5) * 0.125 - 0.5)``.
 
-Float literals of Metal are single precision.  A decimal such as 0.49206349206349204 is taken for the simple
+Float literals are single precision.  A decimal such as 0.49206349206349204 is taken for the simple
 fraction it was printed from (31/63); whether an index computed with it comes out the same is found by doing
 the float arithmetic for every value of the integers in it.  A power-of-two denominator loses nothing
 below 2**24: sizes that are not known are taken to be below 2**20.
