@@ -15,7 +15,7 @@ from .memory.trace import Fact, LaunchFact, UnmodelledFact, Verdict
 from .model.findings import Unknown
 from .model.kernel import Access, Array, Param, Var
 from .model.program import Program, Unmodelled
-from .model.record import field, record
+from .model.record import field, record, replace
 from .runtimes.profile import Profile
 from .symbolic import TRUE, ZERO, Cond, Expr, const, sym
 from .symbolic.assumptions import Interval, Ranges
@@ -93,13 +93,14 @@ def analyze(
     analysis = Analysis(program, profile, ranges, symbols, bodies)
     decisions = {} if decisions is None else decisions
     known = {frozenset(checks): ranges}
+    guarded = program.dialect == "cpp_wrapper"  # the guards of torch.compile run before it
     for body in bodies:
         for fact in body.facts:
             if isinstance(fact, LaunchFact):
                 here = frozenset((*everywhere, *fact.assumed))
                 if here not in known:
                     known[here] = _sizes(program, sizes, (*everywhere, *fact.assumed), fixed)[0]
-                body.verdicts.extend(_verdicts(fact, known[here], fixed, decisions))
+                body.verdicts.extend(_verdicts(fact, known[here], decisions, guarded))
                 body.own.extend(_own_verdicts(fact, known[here]))
     _unknowns(analysis)
     return analysis
@@ -180,9 +181,12 @@ def _narrow(c: Cond, name: str, lo: int, hi: int | None) -> tuple[int, int | Non
 
 
 def _verdicts(
-    fact: LaunchFact, ranges: Ranges, fixed: Mapping[str, Expr], decisions: dict[object, Decision]
+    fact: LaunchFact, ranges: Ranges, decisions: dict[object, Decision], guarded: bool
 ) -> Iterator[Verdict]:
-    """One verdict for each access of a launch; one unknown access for each pointer of a kernel that is not known."""
+    """One verdict for each access of a launch; one unknown access for each pointer of a kernel that is not known.
+
+    ``guarded``: what calls the wrapper keeps sizes out that the wrapper itself lets in.
+    """
     if fact.kernel is None or (fact.event.reason and not fact.kernel.accesses):
         for name, tensor in fact.args.items():
             yield _unknown_access(fact, name, tensor)
@@ -193,7 +197,7 @@ def _verdicts(
     for n, access in enumerate(fact.kernel.accesses):
         param, given = params.get(access.param), fact.args.get(access.param)
         if param is not None and given is not None:
-            yield _verdict(fact, access, param, given, env, ranges, decisions, n)
+            yield _verdict(fact, access, param, given, env, ranges, decisions, n, guarded)
     for name, tensor in fact.args.items():
         if fact.event.reason and name not in reached:
             yield _unknown_access(fact, name, tensor)
@@ -267,6 +271,46 @@ def _own(fact: LaunchFact, array: Array, env: Mapping[str, Expr], ranges: Ranges
             yield Verdict(fact, access, param, tensor, index, vars_, guard, ZERO, length, decision)
 
 
+#: Sizes at which a fault has to be one for it not to be a matter of sizes.
+_ORDINARY = (2, 3, 8)
+
+
+def _unless_guarded(
+    decision: Decision,
+    index: Expr | None,
+    vars_: tuple[Var, ...],
+    guard: Cond,
+    start: Expr,
+    capacity: Expr | None,
+    ranges: Ranges,
+) -> Decision:
+    """A fault at some sizes alone is none where guards that are not in the text may exclude those sizes."""
+    own = {v.name for v in vars_}
+    used = (index.symbols if index is not None else frozenset()) | guard.symbols | start.symbols
+    used |= (capacity.symbols if capacity is not None else frozenset()).union(
+        *(v.extent.symbols for v in vars_ if v.extent is not None)
+    )
+    sizes = sorted(used - own)
+    if not sizes or index is None or capacity is None:
+        return decision
+    for size in _ORDINARY:
+        at = {name: const(size) for name in sizes}
+        fixed = tuple(v if v.extent is None else replace(v, extent=v.extent.substitute(at)) for v in vars_)
+        there = decide(
+            index.substitute(at),
+            fixed,
+            guard.substitute(at),
+            start.substitute(at),
+            capacity.substitute(at),
+            ranges,
+        )
+        if there.status != "fault":
+            named = ", ".join(sizes)
+            reason = f"outside at sizes ({named}) that the guards of torch.compile may exclude"
+            return Decision("unknown", decision.range, reason=reason)
+    return decision
+
+
 def _unless_wrapped(
     decision: Decision, access: Access, vars_: tuple[Var, ...], env: Mapping[str, Expr], ranges: Ranges
 ) -> Decision:
@@ -289,6 +333,7 @@ def _verdict(
     ranges: Ranges,
     decisions: dict[object, Decision],
     n: int,
+    guarded: bool,
 ) -> Verdict:
     dtype = param.dtype or tensor.dtype
     start, capacity = start_of(tensor, dtype), tensor.storage.elements(dtype)
@@ -311,6 +356,8 @@ def _verdict(
         if access.alternatives and not (access.widest and decision.status == "proved"):
             others = _others(fact, access, env, start, capacity, tensor, ranges)
             decision = _whatever_is_chosen(decision, others)
+        if decision.status == "fault" and guarded:
+            decision = _unless_guarded(decision, index, vars_, guard, start, capacity, ranges)
         decisions[key] = decision
     return Verdict(fact, access, param, tensor, index, vars_, guard, start, capacity, decision)
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from aoti_lint.analyzer.model.findings import FileReport
-from aoti_lint.analyzer.pipeline import Task, check_source
+from aoti_lint.analyzer.pipeline import Task, analyses, check_source, counts
+from aoti_lint.analyzer.reporting.footprints import rows
+from aoti_lint.analyzer.sources import Failure, WrapperSource
+from aoti_lint.analyzer.sources.model import SourceError, SourceText
+from aoti_lint.analyzer.sources.text import check_wrapper
 from aoti_lint.analyzer.wrapper import statements
 from aoti_lint.rules.registry import run_rules
 
 from .execution.texts import empty, wrapper
 
+FIXTURES = Path(__file__).parent.parent / "fixtures"
 PROTO = 'extern "C"  void  cpp_fused_add_0(float* out_ptr0);\n'
 KERNEL = """extern "C"  void  cpp_fused_add_0(float* out_ptr0)
 {
@@ -175,3 +182,115 @@ def test_a_handle_that_one_arm_resets() -> None:
 def test_a_handle_that_a_loop_resets() -> None:
     """The first turn is fine; the second has nothing to write to."""
     assert honest(report(f"for (int64_t i = 0; i < 3; ++i) {{ {LAUNCH} buf0.reset(); }}\n", size=8))
+
+
+# -- numbers and inputs
+
+NARROW = {
+    "int8_t n = 264;": "proved",  # 264 is 8 in the low eight bits
+    "int8_t n = 263;": "fault",
+    "bool n = 8;": "fault",
+    "uint8_t n = 255;": "proved",
+    "int32_t n = 4294967304;": "proved",
+    "int64_t n = static_cast<int8_t>(264L);": "proved",
+    "int64_t n = static_cast<bool>(8L);": "fault",
+    "int64_t n = 16; n /= 2;": "proved",
+    "int64_t n = 8; n -= 1;": "fault",
+    "int64_t n = 7; ++n;": "proved",
+    "int64_t n = static_cast<int64_t>(std::trunc(1.7*static_cast<double>(5L)));": "proved",
+    "int64_t n = static_cast<int64_t>(std::trunc(1.7*static_cast<double>(4L)));": "fault",
+}
+
+
+@pytest.mark.parametrize("text", NARROW)
+def test_a_number_keeps_what_its_type_holds(text: str) -> None:
+    made = f"    {text}\n    const int64_t n_sizes[] = {{n, }};\n"
+    made += empty("buf0", (8,), (1,), "cpu").replace("(1, buf0_sizes", "(1, n_sizes")
+    source = wrapper("cpu", PROTO, [("arg0_1", (), ())], made + LAUNCH + "\n", kernel_file=KERNEL)
+    (found,) = check_source(Task(source, ("libtorch",), {}), run_rules)
+    counts = found.counts.accesses
+    assert counts["total"] == counts[NARROW[text]] == 1, found.unknowns
+
+
+UNCHECKED = """void AOTInductorModel::run_impl(
+    AtenTensorHandle* input_handles,
+    AtenTensorHandle* output_handles,
+    DeviceStreamType stream,
+    AOTIProxyExecutorHandle proxy_executor
+) {{
+    auto inputs = steal_from_raw_handles_to_raii_handles(input_handles, 1);
+    auto arg0_1 = std::move(inputs[0]);
+    auto arg0_1_size = arg0_1.sizes();
+    int64_t s0 = arg0_1_size[0];
+    {launch}
+    output_handles[0] = arg0_1.release();
+}} // AOTInductorModel::run_impl
+"""
+
+
+def test_an_input_that_nothing_is_checked_of() -> None:
+    """That one size is read says neither how many there are nor how they lie."""
+    text = UNCHECKED.format(launch=LAUNCH.replace("buf0", "arg0_1"))
+    source = WrapperSource(SourceText("w.cpp", text), (SourceText("k.cpp", KERNEL),))
+    (found,) = check_source(Task(source, ("libtorch",), {}), run_rules)
+    assert found.counts.unknown == found.counts.accesses["total"] == 1
+    assert found.unknowns[0].reason == (
+        "the wrapper reads size 0 of arg0_1 but states neither its rank nor its strides"
+    )
+    assert not [f for f in found.findings if f.severity == "error"]
+
+
+INLINE = """{ if (kernels.triton_poi_0 == nullptr) {
+        kernels.triton_poi_0 = loadKernel("/x/c.cubin", "triton_poi_fused_add_0", 0, this->cubin_dir_);
+    }
+    CUdeviceptr var_0 = reinterpret_cast<CUdeviceptr>(buf0.data_ptr());
+    CUdeviceptr var_1;
+    AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_get_data_ptr(buf1, reinterpret_cast<void**>(&var_1)));
+    int var_2 = 8L;
+    void* kernel_args_var_0[] = {&var_0, &var_1, &var_2};
+    Grid triton_poi_0_grid_0 = Grid(1L, 1L, 1L);
+    if (triton_poi_0_grid_0.is_non_zero()) {
+        launchKernel(kernels.triton_poi_0, triton_poi_0_grid_0.grid_x, triton_poi_0_grid_0.grid_y,
+            triton_poi_0_grid_0.grid_z, 1, 0, kernel_args_var_0, stream);
+    }
+}
+"""
+
+
+def test_a_launch_written_inline() -> None:
+    """Its kernel is in another file: one unknown access for each of its two pointers, and nothing else."""
+    found = report(INLINE)
+    assert found.counts.launches == 1 and not found.counts.unmodelled_statements, found.unknowns
+    assert found.counts.unknown == found.counts.accesses["total"] == 2
+    assert {u.what.split()[0] for u in found.unknowns} == {"triton_poi_fused_add_0"}
+
+
+OLD = {
+    "inductor_entry_cpp": "std::vector<at::Tensor> inductor_entry_cpp(const std::vector<at::Tensor>& args) {\n}\n",
+    "at::Tensor": "void AOTInductorModel::run_impl(\n) {\n    at::Tensor buf0 = at::detail::empty_strided_cpu({4L}, {1L},"
+    " at::kFloat);\n} // AOTInductorModel::run_impl\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_dialects_of_before_the_c_interface_are_refused(name: str) -> None:
+    with pytest.raises(SourceError, match=f"{name}.*torch 2.6 and later are read"):
+        check_wrapper(OLD[name])
+
+
+def test_accesses_and_rows_agree() -> None:
+    """What check counts is what the rows of kernels hold, over every fixture."""
+    seen = 0
+    for path in sorted(FIXTURES.glob("*/*.wrapper.cpp")):
+        for analysis in analyses(str(path)):
+            if isinstance(analysis, Failure):
+                continue
+            counted = counts(analysis)
+            found = [r["accesses"] for r in rows(analysis)]
+            for status in ("proved", "fault", "unknown"):
+                assert sum(r[status] for r in found) == getattr(counted, status), (path, status)
+            for row in rows(analysis):
+                worst = next((s for s in ("fault", "unknown") if row["accesses"][s]), "proved")
+                assert row["verdict"] == worst, (path, row)
+            seen += len(found)
+    assert seen > 100

@@ -79,7 +79,12 @@ def test_verdicts_are_always_shown() -> None:
     for quiet in (False, True):
         got = text(analysed(counts=counts), quiet=quiet)
         assert "1,203 accesses: 1,200 proved, 0 fault, 3 unknown; 1 unmodelled statement\n" in got
-        assert "no findings in 1 file\n" in got
+        assert "no findings; 3 of 1,203 accesses not decided in 1 file\n" in got
+    for counts, said in (
+        (Counts(proved=2, unmodelled_statements=1), "no findings; 1 statement not understood in 1 file\n"),
+        (Counts(proved=2), "no findings in 1 file\n"),
+    ):
+        assert said in text(analysed(counts=counts))
 
 
 def test_quiet_is_one_line_for_each_finding() -> None:

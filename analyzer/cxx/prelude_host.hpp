@@ -14,7 +14,11 @@ using AOTIProxyExecutorHandle = opaque_t*; using AOTInductorModelHandle = opaque
 using AOTIMetalShaderLibraryHandle = opaque_t*; using AOTIMetalShaderLibraryOpaque = opaque_t; using AOTIMetalKernelFunctionOpaque = opaque_t;
 using CUstream_st = opaque_t; using cudaStream_t = opaque_t*; using hipStream_t = opaque_t*; using CUfunction = opaque_t*;
 using hipFunction_t = opaque_t*; using CUdeviceptr = unsigned long long; using AOTITorchError = int32_t; using AOTIRuntimeError = int32_t;
-using MTLFunction_t = void*; using CUmodule = opaque_t*;
+using MTLFunction_t = void*; using CUmodule = opaque_t*; using hipDeviceptr_t = void*;
+namespace sycl { struct kernel {}; struct queue {}; }
+namespace py { struct gil_scoped_release_simple {}; struct gil_scoped_acquire_simple {}; }
+template <class... A> opaque_t* loadKernel(A&&...) { return nullptr; }
+struct Grid { Grid(uint32_t, uint32_t, uint32_t); uint32_t grid_x, grid_y, grid_z; bool is_non_zero(); };
 struct AOTInductorArrayRefTensor { void* data; };
 namespace torch { namespace aot_inductor {
 using DeviceStreamType = opaque_t*;

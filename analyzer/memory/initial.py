@@ -12,9 +12,14 @@ from ..symbolic.assumptions import Ranges
 from .storage import Storage, Tensor
 
 
-def input_tensor(i: Input, device: str, fixed: Mapping[str, Expr], ranges: Ranges) -> Tensor:
-    """An input: its storage holds what the declared sizes and strides need, no more."""
-    dtype = i.dtype or "float32"
+def input_tensor(
+    i: Input, device: str, fixed: Mapping[str, Expr], ranges: Ranges, pointed: str | None = None
+) -> Tensor:
+    """An input: its storage holds what the declared sizes and strides need, no more.
+
+    ``pointed``: the type of elements its kernels take it to have, for one whose dtype the wrapper does not state.
+    """
+    dtype = i.dtype or pointed or "float32"
     sizes = None if i.sizes is None else tuple(e.substitute(fixed) for e in i.sizes)
     strides = None if i.strides is None else tuple(e.substitute(fixed) for e in i.strides)
     capacity, reason = None, ""
@@ -25,8 +30,11 @@ def input_tensor(i: Input, device: str, fixed: Mapping[str, Expr], ranges: Range
         )
     elif sizes is not None and strides is not None:
         capacity = extent(sizes, strides, ranges)
+    elif i.read:
+        listed = ", ".join(map(str, i.read))
+        reason = f"the wrapper reads size {listed} of {i.name} but states neither its rank nor its strides"
     else:
-        reason = "the wrapper does not state the sizes of this input"
+        reason = f"the wrapper states no sizes of {i.name}"
     storage = Storage(
         i.name, "input", capacity, dtype, i.loc, device=device, reason=reason, guessed=i.dtype is None
     )

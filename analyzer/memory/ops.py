@@ -123,7 +123,44 @@ def _efficient_attention(args: Sequence[object], ranges: Ranges) -> list[Shape]:
     return [out, (lse, contiguous_strides(lse, ranges), "float32"), scalar, scalar]
 
 
+def _cpu_flash_attention(args: Sequence[object], ranges: Ranges) -> list[Shape]:
+    """``_scaled_dot_product_flash_attention_for_cpu(q, k, v, …)``: made with queries before heads, returned the other way."""
+    q = args[0]
+    if not isinstance(q, Tensor) or q.sizes is None or len(q.sizes) != 4:
+        return []
+    b, h, m, d = q.sizes
+    out: Shape = ((b, h, m, d), (m * h * d, d, h * d, ONE), q.dtype)
+    wide = "float64" if q.dtype == "float64" else "float32"
+    return [out, ((b, h, m), (m * h, ONE, h), wide)]
+
+
+def _cat(args: Sequence[object], ranges: Ranges) -> list[Shape]:
+    """``cat(tensors, n, dim)``: channels-last where every tensor is, else contiguous."""
+    tensors, dim = args[0], args[-1]
+    if not isinstance(tensors, tuple) or not tensors or not isinstance(dim, Expr) or dim.value is None:
+        return []
+    sizes: list[tuple[Expr, ...]] = []
+    last = True
+    for t in tensors:
+        if not isinstance(t, Tensor) or t.sizes is None or t.strides is None:
+            return []
+        sizes.append(t.sizes)
+        last = last and len(t.sizes) == 4 and looks_channels_last(t.sizes, t.strides, ranges) is True
+    rank = len(sizes[0])
+    if not rank or any(len(s) != rank for s in sizes) or rank > 4:
+        return []
+    at = dim.value % rank
+    total = sum((s[at] for s in sizes), const(0))
+    out = (*sizes[0][:at], total, *sizes[0][at + 1 :])
+    strides = channels_last_strides(out, ranges) if last else contiguous_strides(out, ranges)
+    first = tensors[0]
+    assert isinstance(first, Tensor)
+    return [(out, strides, first.dtype)] if all(t.dtype == first.dtype for t in tensors) else []
+
+
 _RULES: dict[str, Callable[[Sequence[object], Ranges], list[Shape]]] = {
     "convolution": _convolution,
+    "cat": _cat,
+    "_scaled_dot_product_flash_attention_for_cpu": _cpu_flash_attention,
     "_scaled_dot_product_efficient_attention": _efficient_attention,
 }

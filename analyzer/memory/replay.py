@@ -83,7 +83,7 @@ class Replay:
         self._exits: list[list[State]] = []
         self._said = said(function.events, program.kernels)
         for i in function.inputs:
-            self._given(i.name, input_tensor(i, program.device, self.fixed, ranges))
+            self._given(i.name, input_tensor(i, program.device, self.fixed, ranges, self._said.dtype(i.name)))
         rows = {c.index: c for c in program.constants}
         for name, index in function.constants:
             self._given(name, constant_tensor(name, rows.get(index), program.device, function.loc, ranges))

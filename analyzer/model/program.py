@@ -233,6 +233,7 @@ class Input:
 
     ``unread`` are dynamic dimensions the wrapper never reads: they may equal another input's size, or not.
     ``aligned``: the wrapper copies it when it does not start at a multiple of 16 bytes.
+    ``read``: of an input the wrapper checks nothing of, those whose sizes it takes; rank and strides are not known.
     """
 
     name: str
@@ -244,6 +245,7 @@ class Input:
     strides_checked: bool = True
     unread: tuple[int, ...] = ()
     aligned: bool = False
+    read: tuple[int, ...] = ()
 
 
 @record(frozen=True)

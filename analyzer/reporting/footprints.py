@@ -46,6 +46,9 @@ def rows(analysis: Analysis) -> list[dict[str, Any]]:
                     "reads": _span([v for v in mine if v.access.kind != "store"], analysis.ranges),
                     "writes": _span([v for v in mine if v.access.kind != "load"], analysis.ranges),
                     **_verdict(mine, fact),
+                    "accesses": {
+                        s: sum(v.decision.status == s for v in mine) for s in ("proved", "fault", "unknown")
+                    },
                 }
             )
     return out

@@ -45,8 +45,35 @@ def looks_like_wrapper(text: str) -> bool:
     return bool(_MODEL_ENTRY.search(text) or _JIT_ENTRY.search(text))
 
 
+#: How wrappers of before the C interface look: an entry on lists of tensors, or tensors made by ATen itself.
+_ENTRY_OF_TENSORS = re.compile(r"std::vector<at::Tensor>\s+inductor_entry_cpp\s*\(")
+_ATEN_TENSORS = re.compile(
+    r"\bat::detail::empty_strided_\w+\(|^\s*at::Tensor \w+ = |\bdecltype\(auto\) \w+ = reinterpret_tensor\(",
+    re.M,
+)
+#: A tensor that the C interface made, or an input taken over as it does.
+_C_INTERFACE = re.compile(
+    r"\bRAIIAtenTensorHandle \w+\(\w+_handle\)|\bAOTI_TORCH_ERROR_CODE_CHECK\(aoti_torch_empty_"
+)
+#: The oldest torch whose wrappers are read.
+OLDEST = "2.6"
+
+
+def too_old(text: str) -> str | None:
+    """Why a wrapper is of a dialect that is not read; None where it is not."""
+    if _ENTRY_OF_TENSORS.search(text):
+        dialect = "inductor_entry_cpp over lists of at::Tensor"
+    elif _ATEN_TENSORS.search(text) and not _C_INTERFACE.search(text):
+        dialect = "at::Tensor in place of the C interface"
+    else:
+        return None
+    return f"written before the C interface ({dialect}): wrappers of torch {OLDEST} and later are read"
+
+
 def check_wrapper(text: str) -> None:
     """Raise :class:`SourceError` unless ``text`` is a whole wrapper."""
+    if (old := too_old(text)) is not None:
+        raise SourceError(old)
     starts = {m[m.lastindex or 0] for entry in (_MODEL_ENTRY, _JIT_ENTRY) for m in entry.finditer(text)}
     if not starts:
         if any(kind == "{" for _, _, kind in signatures(text)):

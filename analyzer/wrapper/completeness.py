@@ -13,7 +13,7 @@ from ..cxx.nodes import Node
 from ..model.program import Event, Launch, Tensor, Unmodelled, nested
 from ..symbolic import Expr
 from .context import Context
-from .host import Handle, HandleList, Pointer, SizesOf, Text_
+from .host import ArgumentList, Handle, HandleList, Pointer, SizesOf, Text_
 
 #: Methods that look at a handle's description and never at its elements.
 _DESCRIBES = frozenset(
@@ -57,6 +57,9 @@ def handles(ctx: Context, node: Node, into_lambdas: bool = True) -> set[str]:
                 out.add(value.name)
             elif isinstance(value, HandleList):
                 out.update(h.name for h in value.items if h is not None)
+            elif isinstance(value, ArgumentList) and id(value) not in seen:
+                seen.add(id(value))
+                todo += value.items
             elif isinstance(value, Node) and id(value) not in seen:
                 seen.add(id(value))
                 todo.append(value)
@@ -117,6 +120,8 @@ def missed(ctx: Context, node: Node, events: Iterable[Event], declares: bool) ->
 def _bound(ctx: Context, node: Node) -> set[str]:
     """The handles that a declaration gives another name to."""
     value = ctx.value(str(node.value)) if node.kind == "decl" else None
+    if isinstance(value, ArgumentList):
+        return set().union(*(handles(ctx, k) for k in value.items))
     if isinstance(value, HandleList):
         return {h.name for h in value.items if h is not None}
     return {value.name} if isinstance(value, (Pointer, SizesOf)) else set()

@@ -42,6 +42,8 @@ class Context:
         self.accounted: set[int] = set()
         #: Handles whose use in the statement being read needs no event.
         self.covered: set[str] = set()
+        #: Kernels by the variable they are loaded into.
+        self.loaded: dict[str, str] = {}
         #: Where the lambdas begin whose bodies are being read.
         self.running: set[int] = set()
         self.scope = Scope()

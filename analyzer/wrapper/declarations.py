@@ -10,9 +10,22 @@ from ..model.program import Alloc, Call, Move, Own, Reset, Symbol, View
 from ..symbolic import ONE, ZERO, Expr, Op, product, sym
 from .completeness import cover
 from .context import Context
-from .host import Constants, Handle, HandleList, NotUnderstood, Pointer, SizesOf, Text_, Value
+from .host import (
+    ArgumentList,
+    Constants,
+    Handle,
+    HandleList,
+    NotUnderstood,
+    Pointer,
+    SizesOf,
+    Text_,
+    Value,
+    converted,
+)
 from .operands import handle, integer, ints, peel, view
 
+#: Types of the addresses that launches take.
+_DEVICE_POINTERS = re.compile(r"\b(?:CUdeviceptr|hipDeviceptr_t|void *\*)$")
 #: Calls that return an owner of a new tensor.
 _OWNERS = frozenset(("reinterpret_tensor_wrapper", "RAIIAtenTensorHandle", "scalar_to_tensor_handle"))
 _RAW = re.compile(r"(?:const\s+)?AtenTensorHandle(?:\s+const)?")
@@ -21,7 +34,7 @@ _INT_TYPES = re.compile(r"\b(?:u?int\d*_t|int|long|size_t|bool|auto)\b\s*&?$")
 #: Declarations that concern streams, guards, profiling or bookkeeping, not tensors.
 _NO_TENSORS = re.compile(
     r"Guard\b|RecordFunction|\bKernelContext|\bcudaStream_t\b|\bhipStream_t\b|stringstream|\bC10IValueHandle"
-    r"|\bRAIIC10IValueHandle|unordered_map|MetalKernelFunction|^static auto\b|\bRAIIPyObject\b"
+    r"|\bRAIIC10IValueHandle|unordered_map|MetalKernelFunction|^static auto\b|\bRAIIPyObject\b|^py::"
 )
 
 
@@ -46,6 +59,13 @@ def decl(ctx: Context, node: Node) -> None:
         ctx.emit(Reset(name, ctx.loc(node), temporary=True))
     elif init is not None and init.kind in ("init", "construct") and _lists_handles(ctx, node):
         handle_list(ctx, node, name, init)
+    elif init is not None and _DEVICE_POINTERS.search(type_) and (base := handle(ctx, init)) is not None:
+        ctx.scope.define(name, Pointer(base))
+    elif init is not None and init.kind == "init" and "void*" in type_.replace(" ", ""):
+        ctx.scope.define(name, ArgumentList(tuple(init.kids)))
+    elif init is not None and type_ == "Grid":
+        grid = peel(init)
+        ctx.scope.define(name, tuple(integer(ctx, k) for k in grid.kids))
     elif init is None:
         uninitialised(ctx, node, name, type_)
     elif HANDLE_TYPES.search(type_):
@@ -116,8 +136,7 @@ def owner(ctx: Context, node: Node, name: str, init: Node) -> None:
     elif init.kind in ("null", "construct") and not init.kids:
         ctx.scope.define(name, Handle(name))
     elif init.kind == "method" and init.value == "get" and (base := handle(ctx, init)) is not None:
-        ctx.scope.define(name, Handle(name))
-        ctx.emit(View(name, base, None, None, ZERO, "alias", ctx.loc(node), "="))
+        ctx.scope.define(name, Pointer(base))  # no owner: it is used as the one it was taken from
     else:
         auto(ctx, node, name, init)
 
@@ -203,7 +222,7 @@ def scalar(ctx: Context, node: Node, name: str, init: Node) -> None:
     if isinstance(value_of, Text_):
         ctx.scope.define(name, value_of)
         return
-    e = integer(ctx, init)
+    e = converted(integer(ctx, init), node.type)
     fresh = fresh_dim(ctx, e)
     if fresh is None and re.fullmatch(r"[su]\d+", name):
         solved(ctx, e, name, node)

@@ -44,8 +44,8 @@ def rational(node: Node, whole: Callable[[Node], Expr]) -> tuple[Expr, int]:
 
 
 def _constant(node: Node) -> Fraction | None:
-    if node.kind == "float":
-        return Fraction(float(str(node.value).rstrip("fFlL")))
+    if node.kind == "float" and not str(node.value).endswith(("f", "F")):
+        return Fraction(str(node.value).rstrip("lL"))  # as it is written: 1.7 is 17/10
     if node.kind == "bin" and node.value == "/" and len(node.kids) == 2:
         a, b = (_constant(k) for k in node.kids)
         return a / b if a is not None and b else None

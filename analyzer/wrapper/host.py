@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from ..cxx.nodes import Node
+from ..model.dtypes import INTEGERS, from_cxx
 from ..model.record import record
 from ..symbolic import (
     ZERO,
@@ -57,6 +58,13 @@ class Pointer:
 
 
 @record(frozen=True)
+class ArgumentList:
+    """``void* args[] = {&a, …}``: what a launch passes, by address: the values are those at the launch."""
+
+    items: tuple[Node, ...]
+
+
+@record(frozen=True)
 class Constants:
     """``constants_``."""
 
@@ -68,9 +76,7 @@ class Text_:
     text: str
 
 
-Value: TypeAlias = (
-    "Expr | tuple[Value, ...] | Handle | HandleList | SizesOf | Pointer | Constants | Text_ | Node | None"
-)
+Value: TypeAlias = "Expr | tuple[Value, ...] | Handle | HandleList | ArgumentList | SizesOf | Pointer | Constants | Text_ | Node | None"
 
 
 class NotUnderstood(Exception):
@@ -154,7 +160,7 @@ def integer(node: Node, lookup: Callable[[Node], Expr]) -> Expr:
     if k == "bin" and is_fraction(node):
         return truncated(node, lambda n: integer(n, lookup))
     if k == "cast":
-        return integer(node.kids[0], lookup)
+        return converted(integer(node.kids[0], lookup), str(node.value))
     if k == "construct" and len(node.kids) == 1:
         return integer(node.kids[0], lookup)
     if k == "un" and len(node.kids) == 1:
@@ -196,6 +202,18 @@ def integer(node: Node, lookup: Callable[[Node], Expr]) -> Expr:
             a = integer(node.kids[0], lookup)
             return maximum(a, -a)
     return lookup(node)
+
+
+def converted(e: Expr, type_: str) -> Expr:
+    """``e`` kept in a variable of a C++ type: a narrow one keeps the low bits. Sizes fit 64 bits."""
+    dtype = from_cxx(type_)
+    if dtype == "bool":
+        return e if e.value in (0, 1) else where(compare("!=", e, ZERO), 1, 0)
+    bits, signed = INTEGERS.get(dtype or "", (64, True))
+    if bits == 64:
+        return e
+    span, low = 1 << bits, -(1 << (bits - 1)) if signed else 0
+    return e if e.value is not None and low <= e.value < low + span else mod(e - low, span) + low
 
 
 def truncated(node: Node, whole: Callable[[Node], Expr]) -> Expr:

@@ -10,7 +10,7 @@ from ..model.program import Launch, Reset
 from ..model.record import replace
 from ..symbolic import Expr, const
 from .context import Context
-from .host import NotUnderstood
+from .host import ArgumentList, NotUnderstood, Value
 from .operands import handle, integer, ints, peel
 
 if TYPE_CHECKING:
@@ -105,6 +105,38 @@ def _handed(
     given = [(p, tensors[name]) for p, name in arguments.tensors if name in tensors]
     values = [(p, e.substitute(scalars)) for p, e in arguments.scalars if e is not None]
     return given, values
+
+
+def inline_launch(ctx: Context, node: Node) -> None:
+    """``launchKernel(function, x, y, z, warps, shared, args, stream)``: a Triton kernel launched in the body itself."""
+    function, listed = (
+        node.kids[0],
+        next((v for k in node.kids if isinstance(v := _value(ctx, k), ArgumentList)), None),
+    )
+    if listed is None or len(node.kids) < 4:
+        raise NotUnderstood("launch without a list of arguments")
+    name = ctx.loaded.get(str(function.value), str(function.value))
+    kernel = ctx.kernels.get(name)
+    tensors: list[tuple[str, str]] = []
+    scalars: list[tuple[str, Expr]] = []
+    locs: list[tuple[str, Loc]] = []
+    for i, item in enumerate(listed.items):
+        param = kernel.params[i].name if kernel and i < len(kernel.params) else f"arg{i}"
+        _bind(
+            ctx,
+            item.kids[0] if item.kind == "un" and item.value == "&" else item,
+            param,
+            tensors,
+            scalars,
+            locs,
+        )
+    scalars += [(f"grid.{i}", integer(ctx, k)) for i, k in enumerate(node.kids[1:4])]
+    reason = None if kernel else f"no source for kernel {name}"
+    ctx.emit(_launch(ctx, name, tensors, scalars, locs, node, reason))
+
+
+def _value(ctx: Context, node: Node) -> Value:
+    return ctx.value(str(node.value)) if node.kind == "name" else None
 
 
 def metal_launch(ctx: Context, library: str, body: Node, node: Node) -> None:

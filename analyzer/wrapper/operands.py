@@ -18,6 +18,7 @@ WRAPPERS = frozenset((
 ))  # fmt: skip
 #: Those that copy a stack array's elements, as many as the array has from there on.
 _COPIES = frozenset(("copy_arrayref_tensor_to_tensor", "convert_arrayref_tensor_to_tensor"))
+_GRID = ("grid_x", "grid_y", "grid_z")
 _POINTER_METHODS = frozenset(("data_ptr", "data"))
 
 
@@ -34,6 +35,11 @@ def lookup(ctx: Context, node: Node) -> Expr:
         value = ctx.value(node.value)
         if isinstance(value, Expr):
             return value
+    if node.kind == "member" and node.value in _GRID and node.kids and node.kids[0].kind == "name":
+        grid = ctx.value(node.kids[0].value)
+        extent = grid[_GRID.index(node.value)] if isinstance(grid, tuple) and len(grid) == 3 else None
+        if isinstance(extent, Expr):
+            return extent
     if node.kind == "index" and len(node.kids) == 2 and node.kids[0].kind == "name":
         base, dim = ctx.value(node.kids[0].value), node.kids[1]
         if isinstance(base, SizesOf) and dim.kind == "int":

@@ -28,6 +28,9 @@ _LIKELY = re.compile(r"\bC10_(?:UN)?LIKELY\b")
 _CALLED = re.compile(r"(?<![\w.>:])([A-Za-z_]\w*)\s*(?:<[\w:, ]*>)?\s*\(", re.ASCII)
 _SCOPED = re.compile(r"(?:torch::)?aot_inductor::([A-Za-z_]\w*)\s*(?:<[\w:, ]*>)?\s*\(", re.ASCII)
 _FIELD = re.compile(r"constants_info_\[(\d+)\]\.(\w+)\s*=\s*([^;]*);")
+#: Variables that kernels are loaded into: of the file, or members of the table of kernels.
+_FUNCTION = re.compile(r"^static\s+(?:CUfunction|hipFunction_t)\s+(\w+)\s*=", re.M)
+_MEMBER = re.compile(r"\bkernels\.(?=\w+\s*(?:==|=|,))")
 _TORCH = re.compile(r"//\s*torch(?: version)?:?\s*(\d+\.\d+[\w.+]*)")
 _CPP_WORDS = frozenset((
     "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case",
@@ -92,11 +95,15 @@ def prepare(text: str, path: str, prelude_names: frozenset[str], first_line: int
     body = blank_raw_strings(text)
     undecided: list[tuple[int, str]] = []
     kept = _keep_functions(body, undecided)
+    if "launchKernel(" in kept:  # kernels loaded by the body itself
+        kept = _MEMBER.sub("kernels_", kept)
     code = "\n".join(line for line in kept.split("\n") if line and not line.isspace())
     names = set(_CALLED.findall(code)) - _CPP_WORDS - prelude_names
     names = {n for n in names if "_lambda_" not in n and not n.startswith("var_")}
     scoped = set(_SCOPED.findall(code)) - _CPP_WORDS - prelude_names
     extra = "".join(f"template <class... A> int {n}(A&&...) {{ return 0; }}\n" for n in sorted(names))
+    functions = {*_FUNCTION.findall(body), *re.findall(r"\bkernels_triton\w+", code)}
+    extra += "".join(f"extern opaque_t* {n};\n" for n in sorted(functions))
     if "aoti_torch_mps_shared_callback" in code:
         extra += "extern int aoti_torch_mps_shared_callback;\n"
     if scoped:
@@ -236,18 +243,15 @@ def _signature_start(text: str, at: int) -> int:
 def _body_start(text: str, at: int) -> int:
     """Offset of the ``{`` of a definition whose parameter list opened just before ``at``; -1 for a call."""
     depth = 1
-    for i in range(at, min(len(text), at + 4000)):
-        ch = text[i]
-        if ch == "(":
-            depth += 1
-        elif ch == ")":
-            depth -= 1
-            if depth == 0:
-                tail = re.compile(r"\s*(?:const\s*)?\{").match(text, i + 1)
-                return tail.end() - 1 if tail else -1
+    for m in _PAREN.finditer(text, at, min(len(text), at + 4000)):
+        depth += {"(": 1, ")": -1}.get(m[0], 0)  # a comment counts for nothing
+        if depth == 0:
+            tail = re.compile(r"\s*(?:const\s*)?\{").match(text, m.end())
+            return tail.end() - 1 if tail else -1
     return -1
 
 
+_PAREN = re.compile(r"//[^\n]*|/\*.*?\*/|[()]", re.S)
 _TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|//[^\n]*|/\*.*?\*/|[{}]', re.S)
 
 

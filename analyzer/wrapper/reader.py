@@ -174,6 +174,11 @@ def _inputs(
     for index, (name, loc) in sorted(ctx.inputs.items()):
         check = checks.get(name, InputChecks())
         said = asserted.get(name)
+        if (
+            name not in checks and said is None
+        ):  # dimensions that happen to be read state no rank and no strides
+            out.append(Input(name, index, None, None, None, loc, False, read=_read_dims(ctx, name)))
+            continue
         sizes = _layout(ctx, name, False, check.sizes, said.sizes if said else None, facts)
         strides = _layout(ctx, name, True, check.strides, said.strides if said else None, facts)
         if sizes is not None and strides is not None and len(sizes) != len(strides):
@@ -198,6 +203,11 @@ def _inputs(
     for label, s in ctx.symbols.items():
         symbols.setdefault(label, _range(s, facts))
     return tuple(out)
+
+
+def _read_dims(ctx: Context, name: str) -> tuple[int, ...]:
+    """Dimensions of an input whose sizes the body reads."""
+    return tuple(sorted(d for of, strides, d in ctx.dims if of == name and not strides))
 
 
 def _layout(

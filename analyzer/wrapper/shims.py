@@ -9,8 +9,8 @@ from ..model.program import Alloc, Arg, Call, Check, Reset, Tensor, View
 from ..symbolic import ZERO
 from .completeness import cover, is_harmless
 from .context import Context
-from .host import Handle, NotUnderstood, Text_
-from .operands import argument, condition, dtype_of, handle, integer, ints, output_index
+from .host import Handle, NotUnderstood, Pointer, Text_
+from .operands import argument, condition, dtype_of, handle, integer, ints, output_index, peel
 
 # -- C shims ------------------------------------------------------------------------------------
 
@@ -113,6 +113,15 @@ def _delete(ctx: Context, node: Node) -> None:
         ctx.emit(Reset(name, ctx.loc(node), deleted=True))
 
 
+def _data_pointer(ctx: Context, node: Node) -> None:
+    """``aoti_torch_get_data_ptr(x, reinterpret_cast<void**>(&p))``."""
+    name, target = handle(ctx, node.kids[0]), peel(node.kids[-1])
+    if name is None or target.kind != "un" or target.value != "&" or target.kids[0].kind != "name":
+        raise NotUnderstood("pointer to something that is no tensor")
+    ctx.scope.assign(str(target.kids[0].value), Pointer(name))
+    ctx.covered.add(name)
+
+
 def _view_dtype(ctx: Context, node: Node) -> None:
     base, result = handle(ctx, node.kids[0]), _result(ctx, node.kids[-1])
     if base is None or result is None:
@@ -154,6 +163,7 @@ _SHIMS: dict[str, Callable[[Context, Node], None]] = {
     "aoti_torch_as_strided": _as_strided,
     "aoti_torch__alloc_from_pool": _pool,
     "aoti_torch_delete_tensor_object": _delete,
+    "aoti_torch_get_data_ptr": _data_pointer,
     "aoti_torch_new_tensor_handle": _alias,
     "aoti_torch_assign_tensors_out": _alias,
     "aoti_torch_new_uninitialized_tensor": _uninitialized,

@@ -134,6 +134,8 @@ def call(ctx: Context, node: Node) -> None:
         shims.shim(ctx, node)
     elif name.startswith("call_") or name in ctx.launchers:
         launches.triton_launch(ctx, node)
+    elif name == "launchKernel":
+        launches.inline_launch(ctx, node)
     elif name in WRAPPERS and node.kids:
         handle(ctx, node)
     elif name in _QUIET_CALLS:
@@ -190,6 +192,9 @@ def assign(ctx: Context, node: Node) -> None:
         if base is not None:
             ctx.emit(Output(len(ctx.events), base, ctx.loc(node), released=False))
         return
+    if source.kind == "call" and source.value == "loadKernel":
+        _load(ctx, name, source)
+        return
     current = ctx.value(name)
     if isinstance(current, Handle):
         inner = source.kids[0] if source.kind == "call" and source.value == "move" else source
@@ -199,6 +204,13 @@ def assign(ctx: Context, node: Node) -> None:
         ctx.emit(Move(current.name, base, ctx.loc(node)))
         return
     _assign_number(ctx, name, str(node.value), source)
+
+
+def _load(ctx: Context, variable: str, node: Node) -> None:
+    """``k = loadKernel(file, "name", …)``, which happens once; two names for one variable are none."""
+    names = [str(k.value).strip('"') for k in node.kids if k.kind == "str"]
+    name = names[1] if len(names) > 1 else variable
+    ctx.loaded[variable] = name if ctx.loaded.get(variable, name) == name else "one of several kernels"
 
 
 def _assign_number(ctx: Context, name: str, op: str, source: Node) -> None:
@@ -377,7 +389,8 @@ def _branch(ctx: Context, node: Node) -> None:
     except NotUnderstood:
         holds = None
     read = alternatives(ctx, [(arm,) for arm in arms] + [()] * (len(arms) == 1))
-    ctx.emit(Branch(read, ctx.loc(node), (holds, None if holds is None else ~holds)))
+    if any(read):
+        ctx.emit(Branch(read, ctx.loc(node), (holds, None if holds is None else ~holds)))
 
 
 def alternatives(ctx: Context, arms: Iterable[Sequence[Node]]) -> tuple[tuple[Event, ...], ...]:

@@ -265,17 +265,28 @@ def _statistics(report: Report) -> list[Line]:
     ] + ([[]] if rows else [])
 
 
+def _undecided(unknown: int, total: int, unmodelled: int) -> str:
+    """What stands beside "no findings" where something is not decided."""
+    if unknown:
+        return f"; {unknown:,} of {plural(total, 'access')} not decided"
+    return f"; {plural(unmodelled, 'statement')} not understood" if unmodelled else ""
+
+
 def _summary(report: Report, context: Context) -> list[Line]:
     data = report.to_json()["summary"]
     a = data["accesses"]
     unmodelled = sum(file.counts.unmodelled_statements for file in report.files)
     worst = next((s for s in SEVERITIES if report.count(s)), None)
-    found = ", ".join(plural(report.count(s), s) for s in SEVERITIES if report.count(s)) or "no findings"
+    found = ", ".join(plural(report.count(s), s) for s in SEVERITIES if report.count(s))
+    found = found or "no findings" + _undecided(a["unknown"], a["total"], unmodelled)
     files = f" in {plural(data['files'], 'file')}" + (
         f", {data['failed']} not analysed" if data["failed"] else ""
     )
     lines: list[Line] = [
-        [(found, _STYLE[worst] if worst else "bold green"), (files, "")],
+        [
+            (found, _STYLE[worst] if worst else "bold green" if found == "no findings" else "magenta"),
+            (files, ""),
+        ],
         [
             (f"{plural(a['total'], 'access')}: ", ""),
             (f"{a['proved']:,} proved", "green" if a["proved"] else ""),
