@@ -81,6 +81,8 @@ OPEN = {
     "a lambda": "int k = 0; auto f = [&]() { k = 50; }; f(); out[k] = 1;",
     "a jump": "int i = 0; again: out[i] = 1; i += 1; if (i < 20) goto again; out[i] = 1;",
     "an assignment to a choice": "int a = 1, b = 2; (x > 3 ? a : b) = 50; out[a] = 1; out[b] = 1;",
+    "a counter that goes around": "int n = 0; for (unsigned char i = 0; i < 250; i += 100) { out[i] = 1; if (++n > 9) break; }",
+    "a store in a lambda": "auto f = [&](int i) { out[i] = 1; }; f(100);",
     "falling through": "int k = 9; switch (x) { case 0: k = 1; case 1: k = k + 5; break; default: k = 8; } out[k] = 1;",
     "a return in a loop": "for (int i = 0; i < 9; ++i) { if (in[i] > 3) return; out[i] = 1; } out[60] = 1;",
 }

@@ -89,7 +89,7 @@ def _bind(program: ir.Program, w: Walker) -> None:
 def lose_mentions(program: ir.Program, w: Walker) -> None:
     """Every mention of a pointer or an array in the text that no access covers is an unknown access of it."""
     text = program.text
-    names: dict[str, dict[str, None]] = {}
+    names: dict[str, dict[str, None]] = {n: {n: None} for n, _ in program.pointers}
     for cell, v in w.x.env.items():
         for t in v.targets:
             if not t.cell:

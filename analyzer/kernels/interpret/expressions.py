@@ -150,10 +150,7 @@ class Evaluator:
     def _cell(self, e: ir.Cell) -> Value:
         v = self.env.get(e.name, NOTHING)
         if e.name in self.distrusted:
-            anywhere = tuple(
-                replace(t, offset=integers.unknown(integers.INT64), moved=True) for t in v.targets
-            )
-            return Value(v.dtype, deps=frozenset((ANYTHING,)), targets=anywhere)
+            return replace(anywhere(v), int=None, cond=None, real=None, deps=frozenset((ANYTHING,)))
         if e.name in self.shared and self.within:  # every thread of the group sees the same value
             return replace(v, deps=v.deps - self.within)
         return v
@@ -439,6 +436,8 @@ class Evaluator:
             return
         if v.targets:
             self.r.seen.append(e.at)
+        elif old.targets:  # what it points to now is not known; what it was made from has been noted
+            v = anywhere(old)
         elif old.dtype:
             v = self.convert(v, old.dtype)
         self.env[name] = self.named(self._plain(name), v)
@@ -510,6 +509,9 @@ class Evaluator:
         args = [self.value(a) for a in e.reads]
         for name in e.writes:
             old = self.env.get(name, NOTHING)
+            if old.targets:
+                self.env[name] = anywhere(old)
+                continue
             new = merged(old.dtype, old, *args)
             if not e.pure:
                 new = replace(new, deps=new.deps | {ANYTHING})
@@ -545,6 +547,13 @@ class Evaluator:
     def _mentioned(self, *parts: Value, at: ir.Span) -> None:
         if any(p.targets for p in parts):
             self.r.seen.append(at)
+
+
+def anywhere(v: Value) -> Value:
+    """A pointer that may have been moved within what it points to."""
+    return replace(
+        v, targets=tuple(replace(t, offset=integers.unknown(integers.INT64), moved=True) for t in v.targets)
+    )
 
 
 def _either(cond: Cond, a: tuple[Target, ...], b: tuple[Target, ...]) -> tuple[Target, ...]:

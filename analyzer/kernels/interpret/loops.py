@@ -47,6 +47,8 @@ def run_loop(w: Walker, s: ir.Loop) -> Flow:
     moves = _moves(w, s, set(cells))
     name = _counter(s, moves)
     count = _count(w, s, moves)
+    if _wraps(w, moves, count.extent):
+        moves, count = {}, Count(None, False)
     var = _variable(w, name, count.extent)
     k = sym(var.name)
     _enter(w, first, moves, k)
@@ -303,6 +305,21 @@ def _extent(w: Walker, c: Cond, k: str) -> Expr | None:
         n = rest * -factor
         return n if w.r.ranges.nonneg(n) is True else None
     return None
+
+
+def _wraps(w: Walker, moves: dict[str, Move], extent: Expr | None) -> bool:
+    """Whether a counter goes beyond its type before the test ends the loop: it starts again, and may never end."""
+    for m in moves.values():
+        i = integer(m.start)
+        if extent is None or m.start.targets or i is None or i.ring is None or m.by.ring is None:
+            continue
+        step = m.by.ring.value
+        if step is not None and abs(step) == 1:
+            continue
+        last = replace(i, ring=i.ring + m.by.ring * extent, fits=False)
+        if integers.settle(last, w.r.known()).expr != last.ring:
+            return True
+    return False
 
 
 def _fits_at_end(w: Walker, moves: dict[str, Move], extent: Expr | None) -> tuple[Narrow, ...]:

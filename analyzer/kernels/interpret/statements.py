@@ -9,7 +9,7 @@ from ...model.record import record, replace
 from ...symbolic import TRUE, Cond, opaque
 from .. import ir
 from . import integers
-from .expressions import Evaluator
+from .expressions import Evaluator, anywhere
 from .integers import int_type
 from .loops import run_loop
 from .recorder import Recorder
@@ -175,7 +175,9 @@ class Walker:
             if name in x.contents:
                 kept = x.contents[name]
                 x.contents[name] = replace(kept, deps=kept.deps | {ANYTHING})
-            elif not old.targets:
+            elif old.targets:
+                x.env[name] = anywhere(old)
+            else:
                 v = Value(old.dtype, deps=frozenset((ANYTHING,)))
                 x.env[name] = v if int_type(old.dtype) is None else x.named(name.split("#")[0], v)
         self.r.seen.append(s.at)
