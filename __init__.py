@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .analyzer.model.findings import Report
     from .integrations.watching import LintError, watch
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["LintError", "check", "check_many", "watch"]
 
 Path: TypeAlias = "str | PathLike[str]"

@@ -18,6 +18,7 @@ from .commands.options import (
     CacheDir,
     Command,
     ConfigFile,
+    Exclude,
     FailOn,
     File,
     Formats,
@@ -35,6 +36,7 @@ from .commands.options import (
     Shard,
     Size,
     Statistics,
+    StdinName,
     Strict,
     TextOrJson,
     Verbose,
@@ -67,6 +69,9 @@ def main() -> NoReturn:
 
             call = partial(application(COMMANDS), prog_name="aoti-lint")
         sys.exit(call())
+    except KeyboardInterrupt:
+        _say("aoti-lint: interrupted")
+        sys.exit(130)
     except Exception as e:
         from .analyzer.config import ConfigError
 
@@ -132,6 +137,8 @@ def check(
     size: Size = None,
     jobs: Jobs = None,
     cache_dir: CacheDir = None,
+    exclude: Exclude = None,
+    stdin_filename: StdinName = None,
     shard: Shard = None,
     statistics: Statistics = None,
     quiet: Quiet = None,
@@ -148,9 +155,9 @@ def check(
 
     return _finish(
         check(
-            paths, config=config, shard=shard, write_baseline=write_baseline, terminal=_terminal(), runtimes=runtime,
+            paths, config=config, shard=shard, stdin_filename=stdin_filename, write_baseline=write_baseline, terminal=_terminal(), runtimes=runtime,
             outputs=format, output=output, select=select, ignore=ignore, fail_on=fail_on, strict=strict,
-            baseline=baseline, sizes=size, jobs=jobs, cache_dir=cache_dir, statistics=statistics, quiet=quiet,
+            baseline=baseline, sizes=size, jobs=jobs, cache_dir=cache_dir, exclude=exclude, statistics=statistics, quiet=quiet,
             verbose=verbose, no_color=no_color,
         )
     )  # fmt: skip
@@ -174,11 +181,22 @@ def run(
     runtime: Runtimes = None,
     format: Formats = None,
     output: OutputFile = None,
+    select: Select = None,
+    ignore: Ignore = None,
     fail_on: FailOn = None,
     strict: Strict = None,
+    baseline: Baseline = None,
+    write_baseline: NewBaseline = None,
+    size: Size = None,
+    jobs: Jobs = None,
+    cache_dir: CacheDir = None,
+    exclude: Exclude = None,
+    shard: Shard = None,
+    statistics: Statistics = None,
     cache: Annotated[File, option("--cache", metavar="DIR", help="Generate there and keep it.")] = None,
     quiet: Quiet = None,
     verbose: Verbose = None,
+    no_color: NoColor = None,
     config: ConfigFile = None,
 ) -> int:
     """Run an export command and lint every wrapper it generates.
@@ -190,8 +208,10 @@ def run(
 
     return _finish(
         run(
-            command, cache=cache, config=config, terminal=_terminal(), runtimes=runtime, outputs=format, output=output,
-            fail_on=fail_on, strict=strict, quiet=quiet, verbose=verbose,
+            command, cache=cache, config=config, shard=shard, write_baseline=write_baseline, terminal=_terminal(),
+            runtimes=runtime, outputs=format, output=output, select=select, ignore=ignore, fail_on=fail_on,
+            strict=strict, baseline=baseline, sizes=size, jobs=jobs, cache_dir=cache_dir, exclude=exclude, statistics=statistics,
+            quiet=quiet, verbose=verbose, no_color=no_color,
         )
     )  # fmt: skip
 

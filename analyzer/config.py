@@ -46,6 +46,7 @@ class Suppression:
     path: str | None = None
     kernel: str | None = None
     buffer: str | None = None
+    fingerprint: str | None = None
     expires: date | None = None
     line: int = 1
 
@@ -64,6 +65,7 @@ class Settings:
     sizes: dict[str, Range] = field(default_factory=dict)
     jobs: int | None = None
     cache_dir: Path | None = None
+    exclude: tuple[str, ...] = ()
     statistics: bool = False
     quiet: bool = False
     verbose: bool = False
@@ -161,6 +163,7 @@ def override(settings: Settings, **options: Any) -> Settings:
         "select": parse_codes,
         "ignore": parse_codes,
         "fail_on": parse_fail_on,
+        "exclude": lambda v: (*settings.exclude, *v),
         "outputs": lambda v: tuple(parse_format(f) for f in v),
         "sizes": lambda v: {**settings.sizes, **dict(parse_size(s) for s in v)},
     }
@@ -278,7 +281,7 @@ def _suppress(t: Table, key: str, settings: Settings) -> dict[str, Any]:
     return {"suppress": tuple(read)}
 
 
-_ENTRY_KEYS = ("code", "path", "kernel", "buffer", "reason", "expires")
+_ENTRY_KEYS = ("code", "path", "kernel", "buffer", "fingerprint", "reason", "expires")
 
 
 def _suppression(entry: Table, line: int) -> Suppression:
@@ -294,6 +297,7 @@ def _suppression(entry: Table, line: int) -> Suppression:
     return Suppression(
         code=entry.text("code"), reason=entry.text("reason"), path=entry.text("path", "") or None,
         kernel=entry.text("kernel", "") or None, buffer=entry.text("buffer", "") or None,
+        fingerprint=entry.text("fingerprint", "") or None,
         expires=_date(entry.data.get("expires")), line=line,
     )  # fmt: skip
 
@@ -327,6 +331,7 @@ KEYS: dict[str, Reader] = {
     "baseline": _path("baseline"),
     "size": _sizes,
     "jobs": _jobs,
+    "exclude": lambda t, key, _: {"exclude": tuple(t.words(key))},
     "cache-dir": _path("cache_dir"),
     "statistics": _flag("statistics"),
     "quiet": _flag("quiet"),

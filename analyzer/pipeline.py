@@ -174,10 +174,48 @@ def tasks(
     runtimes: tuple[str, ...],
     sizes: Mapping[str, Interval],
     stdin: TextIO | None = None,
+    exclude: Sequence[str] = (),
+    stdin_name: str | None = None,
 ) -> Iterator[Task]:
+    """A task for each wrapper at ``paths``: once, by whatever ways the paths lead there; none that ``exclude`` names."""
+    seen: set[tuple[str, int]] = set()
     for path in paths:
         for source in load(path, stdin):
+            if path == "-" and stdin_name is not None:
+                source = _renamed(source, stdin_name)
+            name, line = (
+                (source.path, 0)
+                if isinstance(source, Failure)
+                else (source.wrapper.path, source.wrapper.first_line)
+            )
+            here = (_real(name), line)
+            if here in seen or any(_matches(name, pattern) for pattern in exclude):
+                continue
+            seen.add(here)
             yield Task(source, runtimes, sizes)
+
+
+def _real(path: str) -> str:
+    """A path without links and detours; what is inside a package stays as it is."""
+    outside, mark, inside = path.partition("!")
+    return os.path.realpath(outside) + mark + inside
+
+
+def _matches(path: str, pattern: str) -> bool:
+    """Whether a shell pattern names a path, its end after any folder, or a folder it is in."""
+    from fnmatch import fnmatchcase
+
+    parts = path.replace("\\", "/").split("/")
+    wanted = pattern.rstrip("/").removeprefix("./")
+    ends = range(len(parts), 0, -1)
+    return any(fnmatchcase("/".join(parts[start:end]), wanted) for end in ends for start in range(end))
+
+
+def _renamed(source: WrapperSource | Failure, name: str) -> WrapperSource | Failure:
+    """What came on standard input under the name it is said to have."""
+    if isinstance(source, Failure):
+        return replace(source, path=name)
+    return replace(source, wrapper=replace(source.wrapper, path=name))
 
 
 def check_paths(
@@ -192,8 +230,10 @@ def check_paths(
     executor: Executor | None = None,
     progress: Callable[[int, int], None] | None = None,
     results: Results | None = None,
+    exclude: Sequence[str] = (),
+    stdin_name: str | None = None,
 ) -> Report:
-    """Check every wrapper at ``paths``. ``shard`` (I, N) keeps every N-th; ``progress(done, total)``.
+    """Check every wrapper at ``paths`` but those ``exclude`` names (shell patterns). ``shard`` (I, N) keeps every N-th; ``progress(done, total)``.
 
     ``results`` are kept from earlier runs; what has not changed is taken from there.
 
@@ -203,7 +243,7 @@ def check_paths(
     from .. import __version__
 
     runtimes = (runtime,) if isinstance(runtime, str) else tuple(runtime)
-    todo = list(tasks(paths, runtimes, sizes or {}, stdin))
+    todo = list(tasks(paths, runtimes, sizes or {}, stdin, exclude, stdin_name))
     if shard is not None:
         todo = todo[shard[0] - 1 :: shard[1]]
     if results is None:
@@ -211,10 +251,14 @@ def check_paths(
     else:
         work = partial(_remembered, rules=rules, results=results)
     files: list[FileReport] = []
-    for done, reports in enumerate(_run(work, todo, jobs, executor), 1):
-        files += reports
-        if progress is not None:
-            progress(done, len(todo))
+    done = 0
+    try:
+        for done, reports in enumerate(_run(work, todo, jobs, executor), 1):
+            files += reports
+            if progress is not None:
+                progress(done, len(todo))
+    except KeyboardInterrupt:
+        return Report(files, __version__, left=len(todo) - done)
     return Report(files, __version__)
 
 
@@ -234,8 +278,27 @@ def _run(
         return
     from concurrent.futures import ProcessPoolExecutor
 
-    with ProcessPoolExecutor(min(jobs, len(todo))) as pool:
+    pool = ProcessPoolExecutor(min(jobs, len(todo)), initializer=_leave_interrupts)
+    try:
         yield from pool.map(work, todo)
+    except KeyboardInterrupt:
+        import multiprocessing
+        import threading
+
+        # The pool's own thread takes workers that are gone for a fault and says so; this run is over.
+        threading.excepthook = lambda _: None
+        for child in multiprocessing.active_children():
+            child.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _leave_interrupts() -> None:
+    """A worker ends when its parent says so; Ctrl-C reaches both."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def analyses(

@@ -15,6 +15,7 @@ def check(
     *,
     config: Path | None,
     shard: str | None,
+    stdin_filename: str | None,
     write_baseline: Path | None,
     terminal: tuple[bool, int],
     **options: Any,
@@ -24,7 +25,7 @@ def check(
 
     settings = session.settings_of(config, **options)
     part = parse_shard(shard) if shard else None
-    report, said = session.analyse(paths, settings, part)
+    report, said = session.analyse(paths, settings, part, stdin_filename)
     return conclude(
         report, settings, new_baseline=write_baseline, complete=part is None, terminal=terminal, said=said
     )

@@ -10,6 +10,7 @@ from ..analyzer.model.findings import Report
 from ..analyzer.model.record import replace
 from ..analyzer.reporting import selection, suppress
 from ..analyzer.reporting.formats import Context, render
+from ..analyzer.reporting.words import plural
 from ..rules.registry import load_rules
 from .outcome import Outcome
 
@@ -32,7 +33,8 @@ def conclude(
     takes colour, and its width; files are plain and wide.
     """
     selection.select(report, settings)
-    notes = suppress.accept(report, settings, new_baseline, complete=complete)
+    notes = suppress.accept(report, settings, new_baseline, complete=complete and not report.left)
+    notes += _elsewhere(report, settings)
     context = Context(
         root=str(Path.cwd()), width=WIDE, quiet=settings.quiet, verbose=settings.verbose,
         statistics=settings.statistics, fails=selection.failing(settings), notes=notes,
@@ -41,4 +43,18 @@ def conclude(
     color, width = terminal
     on_screen = replace(context, color=color and not settings.no_color, width=width)
     texts = [(render(o.format, report, context if o.file else on_screen), o.file) for o in settings.outputs]
+    if report.left:
+        told = f"interrupted: {plural(report.left, 'input')} not looked at, what follows is about the others"
+        return Outcome(texts, 130, [*said, told])
     return Outcome(texts, selection.exit_code(report, settings), list(said))
+
+
+def _elsewhere(report: Report, settings: Settings) -> list[str]:
+    """That another runtime may be meant, where nobody said which."""
+    if settings.runtimes != ("auto",) or not any(
+        f.device == "cuda" and f.runtime.startswith("libtorch@") for f in report.files
+    ):
+        return []
+    return [
+        "this is for libtorch; under ExecuTorch view offsets, copies, dtypes and outputs differ: --runtime executorch-cuda"
+    ]

@@ -95,6 +95,12 @@ Jobs = Annotated[
 CacheDir = Annotated[
     File, option("--cache-dir", metavar="DIR", help="Keep results there; check only what has changed.")
 ]
+Exclude = Annotated[
+    Texts, option("--exclude", metavar="GLOB", help="Leave out inputs and folders of that name. Repeatable.")
+]
+StdinName = Annotated[
+    Text, option("--stdin-filename", metavar="NAME", help="What to call the text on standard input.")
+]
 Shard = Annotated[
     Text, option("--shard", metavar="I/N", help="Only part I of N of the inputs, for a CI matrix.")
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -28,7 +29,10 @@ def scope(runtime: str | None, sizes: list[str] | None) -> tuple[str, dict[str, 
 
 
 def analyse(
-    paths: Sequence[str], settings: Settings, shard: tuple[int, int] | None = None
+    paths: Sequence[str],
+    settings: Settings,
+    shard: tuple[int, int] | None = None,
+    stdin_name: str | None = None,
 ) -> tuple[Report, list[str]]:
     """The engine's report and warnings about it, with a progress bar when it takes more than a moment."""
     from ..analyzer.pipeline import check_paths
@@ -38,9 +42,12 @@ def analyse(
     with Bar(sys.stderr, wanted=not settings.quiet) as progress:
         report = check_paths(
             paths, run_rules, runtime=settings.runtimes, sizes=settings.sizes, jobs=settings.jobs, shard=shard,
-            progress=progress, results=_kept(settings.cache_dir),
+            progress=progress, results=_kept(settings.cache_dir), exclude=settings.exclude, stdin_name=stdin_name,
         )  # fmt: skip
-    return report, list(_warnings(report, settings))
+    said = list(_warnings(report, settings))
+    if settings.cache_dir is not None and not os.access(settings.cache_dir, os.W_OK):
+        said.append(f"warning: {settings.cache_dir} cannot be written, so no results are kept")
+    return report, said
 
 
 def _warnings(report: Report, settings: Settings) -> Iterator[str]:

@@ -19,6 +19,12 @@ class _Commands(TyperGroup):
     """The commands; a path in the place of one is somebody who left out ``check``."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] == "help" and len(args) < 3:
+            # As a question people ask; the answer is the one of --help.
+            args = [*args[1:], "--help"]
+        if args == ["--help"]:
+            typer.echo(ctx.get_help())
+            ctx.exit()
         if args and args[0] not in self.commands and Path(args[0]).exists():
             ctx.fail(f"{args[0]!r} is no command. Did you mean 'aoti-lint check {args[0]}'?")
         return super().resolve_command(ctx, args)
@@ -29,7 +35,7 @@ def application(commands: Mapping[str, Command]) -> typer.Typer:
     app = typer.Typer(
         cls=_Commands,
         help="Prove that the code AOTInductor generates touches only memory that backs its tensors.",
-        epilog="Exit codes: 0 nothing found, 1 findings, 2 wrong usage, 3 an input could not be analysed.",
+        epilog="Exit codes: 0 nothing found, 1 findings, 2 wrong usage, 3 an input could not be analysed, 130 ended by Ctrl-C.",
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
         no_args_is_help=True,
         rich_markup_mode=None,
@@ -39,7 +45,7 @@ def application(commands: Mapping[str, Command]) -> typer.Typer:
     for function in commands.values():
         hints = parameters(function)
         rest = any(option.takes_rest for _, option in hints.values())
-        settings = {"allow_interspersed_args": False, "ignore_unknown_options": True} if rest else {}
+        settings = {"allow_interspersed_args": False} if rest else {}
         app.command(context_settings=settings)(_typed(function, hints))
     return app
 
@@ -74,7 +80,7 @@ def _version(wanted: bool) -> None:
 
 def _app(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,9 +13,12 @@ from ..analyzer.config import ConfigError
 from ..analyzer.model.findings import Related, Report
 from ..analyzer.model.location import Loc
 from ..analyzer.model.record import replace
+from . import seen
 
 #: Calls that make Inductor generate a wrapper, by their last name.
-_EXPORTS = ("aoti_compile_and_package", "aot_compile", "aot_export", "compile")
+_EXPORTS = (
+    "aoti_compile_and_package", "aot_compile", "aot_export", "to_edge_transform_and_lower", "to_backend", "compile",
+)  # fmt: skip
 NOTHING = (
     "the command generated no AOTInductor wrapper in the Inductor cache (one that is written elsewhere, as with "
     "aot_inductor.output_path, is checked by its path)"
@@ -22,17 +26,27 @@ NOTHING = (
 _TORCH = ("torch", "_inductor", "inductor", "torch_inductor")
 
 
-def run(command: list[str], cache: Path) -> int:
-    """Runs the command with ``cache`` as Inductor's cache folder; returns its exit code as a shell would.
+def run(command: list[str], cache: Path, *, to_stderr: bool = False) -> tuple[int, str | None]:
+    """Runs the command with ``cache`` as Inductor's cache folder; its exit code as a shell would say it, and the release
+    of ExecuTorch whose backend it imported (:func:`.seen.executorch`).
 
+    ``to_stderr``: what the command prints goes there, as standard output is for a report.
     Raises :class:`ConfigError` when there is no such command.
     """
-    env = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(cache)}
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        code = subprocess.run(command, env=env, check=False).returncode
-    except OSError as e:
-        raise ConfigError(f"cannot run {command[0]}: {e.strerror}") from None
+    with tempfile.TemporaryDirectory(prefix="aoti-lint-seen-") as notes:
+        try:
+            env = {**os.environ, **seen.environment(Path(notes)), "TORCHINDUCTOR_CACHE_DIR": str(cache)}
+            cache.mkdir(parents=True, exist_ok=True)
+            out = 2 if to_stderr else None
+            code = subprocess.run(command, env=env, stdout=out, check=False).returncode
+        except KeyboardInterrupt:
+            code = 130
+        except OSError as e:
+            raise ConfigError(f"cannot run {command[0]}: {e.strerror}") from None
+        return _as_shell(code), seen.executorch(Path(notes))
+
+
+def _as_shell(code: int) -> int:
     return 128 - code if code < 0 else code
 
 
@@ -48,8 +62,8 @@ def nothing_generated(report: Report, cache: Path) -> bool:
 def point_at_script(report: Report, command: list[str]) -> None:
     """Makes the export call of the command's Python script the place of every finding.
 
-    The place in the wrapper becomes the first related one.  With several export calls, or none that can be seen,
-    the place is the script's first line; without a script nothing changes.
+    The place in the wrapper becomes the first related one.  With several export calls it is the first of them; with
+    none that can be seen the script's first line; without a script nothing changes.
     """
     script = next((p for p in map(Path, command) if p.suffix == ".py" and p.is_file()), None)
     if script is None:
@@ -59,11 +73,14 @@ def point_at_script(report: Report, command: list[str]) -> None:
         calls = list(export_calls(text))
     except (OSError, ValueError, SyntaxError):
         return
-    line, column, end_line, end_column = calls[0] if len(calls) == 1 else (1, 1, 0, 0)
+    line, column, end_line, end_column = min(calls, default=(1, 1, 0, 0))
+    whose = "it" if len(calls) < 2 else f"this or another of the script's {len(calls)} export calls"
     here = Loc(str(script), line, column, end_line, end_column)
     for file in report.files:
         file.findings = [
-            replace(f, loc=here, related=(Related("in the wrapper generated for it", f.loc), *f.related))
+            replace(
+                f, loc=here, related=(Related(f"in the wrapper generated for {whose}", f.loc), *f.related)
+            )
             for f in file.findings
         ]
         file.lines[here.path, line] = (text.splitlines() or [""])[line - 1]

@@ -19,6 +19,7 @@ from ..analyzer.model.findings import Evidence, Finding, Related, Severity
 from ..analyzer.model.location import Loc
 from ..analyzer.model.record import record, replace
 from ..analyzer.reporting.fingerprint import identity, number
+from .causes import with_causes
 
 if TYPE_CHECKING:
     from ..analyzer.analysis import Analysis
@@ -106,7 +107,7 @@ def run_rules(analysis: Analysis, rules: Sequence[Rule] | None = None) -> list[F
             f.message,
         )
     )
-    return number(found)
+    return number(with_causes(analysis, found))
 
 
 @cache

@@ -9,6 +9,7 @@ import sys
 import types
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -86,7 +87,8 @@ def test_findings_come_in_the_order_of_the_file_with_unique_fingerprints() -> No
 
     rule = rule_with(check)
     other = rule_with(lambda analysis: iter([replace(rule.finding("x", Loc("f", 20)), code="AL202")]))
-    got = run_rules(None, [rule, other, rule_with(None)])  # type: ignore[arg-type]
+    empty: Any = SimpleNamespace(facts=lambda kind: iter(()))
+    got = run_rules(empty, [rule, other, rule_with(None)])
     assert [(f.loc.line, f.code) for f in got] == [(10, "AL203"), (20, "AL202"), (20, "AL203"), (30, "AL203")]
     assert len({f.fingerprint for f in got}) == 4
 

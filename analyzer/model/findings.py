@@ -82,6 +82,8 @@ class Finding:
     help: str = ""
     fingerprint: str = ""
     stops: bool = False
+    #: What is behind it, in a few words: equal for all findings of a file with one root.
+    cause: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -91,7 +93,7 @@ class Finding:
             "storage": self.storage, "tensor": self.tensor, "base": self.base, "kernel": self.kernel,
             "parameter": self.parameter, "launch_line": self.launch_line, "op": self.op,
             "source_nodes": list(self.source_nodes), "evidence": self.evidence.to_json(),
-            "help": self.help, "fingerprint": self.fingerprint,
+            "help": self.help, "fingerprint": self.fingerprint, "cause": self.cause,
         }  # fmt: skip
 
 
@@ -179,6 +181,8 @@ class Report:
 
     files: list[FileReport]
     version: str
+    #: Inputs that were not looked at because the user ended the run.
+    left: int = 0
 
     def count(self, severity: Severity) -> int:
         return sum(f.severity == severity for r in self.files for f in r.findings)

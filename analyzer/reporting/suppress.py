@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import json
+import os
 from collections.abc import Sequence
 from datetime import date
 from fnmatch import fnmatchcase
@@ -74,6 +75,8 @@ def suppress(report: Report, settings: Settings, *, complete: bool = True, today
 def _covers(entry: Suppression, finding: Finding, file: FileReport, root: Path) -> bool:
     if finding.code not in parse_codes([entry.code]) or not _on_path(entry, file, root, finding.loc.path):
         return False
+    if entry.fingerprint is not None and finding.fingerprint != entry.fingerprint:
+        return False
     if entry.kernel is not None and not fnmatchcase(finding.kernel or "", entry.kernel):
         return False
     names = (finding.tensor, finding.base, finding.storage)
@@ -85,7 +88,7 @@ def _on_path(entry: Suppression, file: FileReport, root: Path, *more: str) -> bo
     if entry.path is None:
         return True
     for path in (file.path, *more):
-        full = Path(path).absolute()
+        full = Path(os.path.realpath(path))
         inside = full.relative_to(root).as_posix() if full.is_relative_to(root) else full.as_posix()
         # "./" lets a leading **/ match nothing, as people expect of it.
         names = (inside, f"./{inside}", full.name) if "/" not in entry.path else (inside, f"./{inside}")

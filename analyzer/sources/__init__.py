@@ -58,12 +58,14 @@ def _from_folder(root: Path) -> list[WrapperSource | Failure]:
     found: list[WrapperSource | Failure] = []
     known: dict[Path, Disk] = {}
     libraries = False
-    for path in walk(root):
+    denied: list[OSError] = []
+    for path in walk(root, denied):
         if path.suffix == ".pt2":
             found += load(str(path))
         else:
             libraries = libraries or path.suffix in _LIBRARIES
             found += from_folder_file(path, known)
+    found += [Failure(str(e.filename), reason(e)) for e in denied if e.filename != str(root)]
     if not found:
         hint = " (compiled libraries only; their sources are not there)" if libraries else ""
         raise SourceError(f"no AOTInductor wrapper found in {root}{os.sep}{hint}")

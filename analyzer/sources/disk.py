@@ -112,14 +112,19 @@ def from_python(path: str, text: str) -> list[WrapperSource]:
     return found
 
 
-def walk(root: Path) -> Iterator[Path]:
+#: Folders that hold no exports of the user's own.
+_OTHERS = (".git", "node_modules")
+
+
+def walk(root: Path, denied: list[OSError] | None = None) -> Iterator[Path]:
     """All files below a folder in sorted order, links to folders not followed. Raises :class:`SourceError`.
 
+    ``denied`` gets what kept a folder below from being read.
     Virtual environments are left out: no export writes there, and installed packages hold wrappers of their own.
     """
     count = 0
-    for folder, below, files in os.walk(root):
-        below[:] = sorted(b for b in below if not Path(folder, b, "pyvenv.cfg").exists())
+    for folder, below, files in os.walk(root, onerror=None if denied is None else denied.append):
+        below[:] = sorted(b for b in below if b not in _OTHERS and not Path(folder, b, "pyvenv.cfg").exists())
         count += len(files)
         if count > MAX_FILES:
             raise SourceError(f"more than {MAX_FILES} files in the folder: give a smaller one")

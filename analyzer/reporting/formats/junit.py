@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from collections import Counter
 
 from ...model.findings import FileReport, Finding, Report
 from ..words import shown
@@ -30,8 +31,13 @@ def _suite(file: FileReport, context: Context) -> ET.Element:
     suite.set("failures", str(len(failing)))
     suite.set("errors", str(int(file.status == "failed")))
     suite.set("skipped", "0")
+    named: Counter[str] = Counter()
     for f in failing:
-        case = ET.SubElement(suite, "testcase", name=f"{f.code} {f.name}", classname=path)
+        name = f"{f.code} {f.name} at line {f.loc.line}"
+        named[name] += 1
+        if named[name] > 1:
+            name += f" ({named[name]})"
+        case = ET.SubElement(suite, "testcase", name=name, classname=path)
         case.set("file", _clean(shown(f.loc.path, context.root)))
         case.set("line", str(f.loc.line))
         failure = ET.SubElement(case, "failure", message=_clean(f.message), type=f.code)

@@ -35,6 +35,7 @@ def render(report: Report, context: Context) -> str:
             "driver": {
                 "name": "aoti-lint",
                 "semanticVersion": report.version,
+                "informationUri": "https://pypi.org/project/aoti-lint/",
                 "rules": [_rule(code, context.rules.get(code)) for code in codes],
             }
         },

@@ -88,8 +88,10 @@ def _file(file: FileReport, context: Context, alone: bool) -> list[Line]:
     if not (file.findings or alone or context.verbose):
         return []
     lines = _header(file, context)
-    helped: set[str] = set()
-    for equal in _groups(file.findings):
+    found = _worst_first(file.findings)
+    causes, helped = _causes(found)
+    lines += causes
+    for equal in _groups(found):
         shorten = len(equal) > _EQUAL and not context.verbose
         for f in equal[:_SHOWN] if shorten else equal:
             lines += _finding(f, file, context, with_help=context.verbose or f.help not in helped)
@@ -116,6 +118,46 @@ def _runtime(file: FileReport) -> str:
     """The profile with what people know it by: the releases that ship it, else its date."""
     known = f"ExecuTorch {' and '.join(file.releases)}" if file.releases else file.runtime_date
     return f"{file.runtime} ({known})" if known else file.runtime
+
+
+def _worst_first(findings: list[Finding]) -> list[Finding]:
+    """Errors before warnings before notes; what has one cause together."""
+    worst: dict[str, int] = {}
+    for f in findings:
+        worst[f.cause] = min(worst.get(f.cause, len(SEVERITIES)), SEVERITIES.index(f.severity))
+    order = {cause: n for n, cause in enumerate(sorted(worst, key=lambda cause: worst[cause]))}
+    return sorted(findings, key=lambda f: (order[f.cause], SEVERITIES.index(f.severity)))
+
+
+def _causes(findings: list[Finding]) -> tuple[list[Line], set[str]]:
+    """What is wrong in a few lines, with what to do about each cause, and the help that is said by that.
+
+    Nothing where every finding has a cause of its own: then the findings are as short.
+    """
+    groups: dict[str, list[Finding]] = {}
+    for f in findings:
+        groups.setdefault(f.cause, []).append(f)
+    grave = {cause: fs for cause, fs in groups.items() if cause and fs[0].severity != "note"}
+    total = sum(map(len, grave.values()))
+    if total == len(grave):
+        return [], set()
+    lines: list[Line] = [
+        [(f"{_many([f for fs in grave.values() for f in fs])} with {plural(len(grave), 'cause')}", "bold")]
+    ]
+    helped: set[str] = set()
+    for n, (cause, fs) in enumerate(grave.items(), 1):
+        places = len({(f.loc.path, f.loc.line) for f in fs})
+        lines.append([(f"  {n}. {cause}", ""), (f"  ({_many(fs)} at {plural(places, 'place')})", "dim")])
+        if fs[0].help:
+            lines.append([("     what to do: ", "bold"), (fs[0].help, "")])
+            helped |= {f.help for f in fs}
+    return [*lines, []], helped
+
+
+def _many(findings: list[Finding]) -> str:
+    """``8 errors and 4 warnings``."""
+    counts = collections.Counter(f.severity for f in findings)
+    return " and ".join(plural(counts[s], s) for s in SEVERITIES if counts[s])
 
 
 def _groups(findings: list[Finding]) -> list[list[Finding]]:
