@@ -84,6 +84,7 @@ using std::abs; using std::fabs; using std::floor; using std::ceil; using std::t
 using at::vec::vec_t; using at::vec::transpose_mxn;
 using bfloat16 = float; using half = float; using float8_e4m3fn = float; using float8_e5m2 = float;
 template <class T> struct IndexValue { int64_t index; T value; };
+template <class T, int N, class M> vec_t inductor_vec_mask_cast(const M&);
 template <class T, int N, int M> struct IndexValueVec { vec_t index, value; IndexValueVec(); template <class U> IndexValueVec(U); };
 template <class T, class... A> struct Welford { T mean, m2, weight; int64_t index; Welford(); template <class... B> Welford(B...); };
 template <class T, int64_t N = 0> struct WelfordHelper { WelfordHelper(int64_t); }; template <class T, int64_t N = 0> struct CascadeSumHelper { CascadeSumHelper(int64_t); };

@@ -70,6 +70,7 @@ template <size_t I, class T> struct tuple_element { using type = int; };
 template <size_t I, class T> using tuple_element_t = int;
 template <class T> constexpr const T& min(const T& a, const T& b) { return b < a ? b : a; }
 template <class T> constexpr const T& max(const T& a, const T& b) { return a < b ? b : a; }
+template <class T> constexpr void swap(T&, T&) {}
 template <class T> constexpr T min(initializer_list<T>);
 template <class T> constexpr T max(initializer_list<T>);
 template <class T> struct numeric_limits {

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from ...cxx.nodes import Node
 from ...model.dtypes import from_cxx
 from ...symbolic import FALSE, TRUE, Cond, Expr, const, floordiv, mod, sym, tmod
+from ..interpret import integers
 from ..reals import Real
 from .lanes import opaque_names, some_lane, within
 from .memory import Memory
 from .scope import Guard
-from .values import LANE, UNKNOWN, Flag, Int, Local, Opaque, Ptr, Value, as_int, template_words
+from .values import LANE, UNKNOWN, Flag, Int, Local, Opaque, Ptr, Value, as_int, template_words, type_of
 
 _ROUNDING = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "round", "nearbyint": "round",
              "rint": "round"}  # fmt: skip
@@ -104,6 +105,10 @@ class Calls(Memory):
             found = self.unknown_cond(node, self.deps_of(Flag(c)) - {LANE})
         return found
 
+    def _f_same(self, node: Node, kids: list[Node]) -> Value:
+        """A mask in the lanes of another type."""
+        return self.value(kids[0])
+
     # -- functions on values
     def _f_convert(self, node: Node, kids: list[Node]) -> Value:
         words = template_words(node.type)
@@ -148,6 +153,10 @@ class Calls(Memory):
         values = [self.value(k) for k in kids]
         if not values:  # a limit of a type
             return UNKNOWN
+        words = template_words(node.type)
+        type_ = type_of(words[0]) if len(words) == 1 else None
+        if type_ is not None:  # std::min<int8_t> converts first
+            values = [self.as_type(v, type_) if isinstance(v, (Int, Flag)) else v for v in values]
         out = values[0]
         for v in values[1:]:
             out = self.extreme("min" if node.value in _MINIMUM else "max", out, v)
@@ -210,7 +219,7 @@ class Calls(Memory):
     def _f_thread(self, node: Node, kids: list[Node]) -> Value:
         m = re.search(r"num_threads\((\d+)\)", self.source.text)
         top = int(m.group(1)) - 1 if m else None
-        return Int(self.fresh(None, frozenset(), label="tid", lo=0, hi=top))
+        return Int(self.fresh(None, frozenset(), label="tid", lo=0, hi=top), integers.INT32)
 
     # -- checks, atomics, blocks
     def _f_check(self, node: Node, kids: list[Node]) -> Value:
@@ -262,7 +271,7 @@ _METHODS: dict[str, _Call] = {
     "allocate": Calls._f_local, "abs": Calls._f_abs,
 }  # fmt: skip
 _FUNCTIONS: dict[str, _Call] = {
-    "convert": Calls._f_convert, "bit_cast": Calls._f_bit_cast, "arange": Calls._f_arange,
+    "inductor_vec_mask_cast": Calls._f_same, "convert": Calls._f_convert, "bit_cast": Calls._f_bit_cast, "arange": Calls._f_arange,
     "blendv": Calls._f_blendv, "set": Calls._f_set, "from": Calls._f_from, "loadu": Calls._f_loadu,
     "clamp": Calls._f_clamp, "abs": Calls._f_abs, "fabs": Calls._f_abs, "lrint": Calls._f_lrint,
     "div_floor_integer": Calls._f_floor_divide, "floor_divide_integral": Calls._f_floor_divide,

@@ -6,6 +6,7 @@ from ...cxx.nodes import Node
 from ...model.record import record
 from ...symbolic import Expr, Op, floordiv, maximum, minimum
 from ...symbolic.assumptions import Interval
+from ..interpret.integers import INT64, IntType
 
 
 @record(frozen=True)
@@ -16,6 +17,7 @@ class Plan:
     start: Expr
     stop: Expr
     step: Expr
+    type: IntType = INT64
 
 
 def trip_count(span: Expr, step: Expr) -> Expr:

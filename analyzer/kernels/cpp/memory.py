@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 import re
+from typing import TypeAlias
 
 from ...cxx.nodes import Node
 from ...model.kernel import Var
+from ...model.record import record
 from ...symbolic import TRUE, Cond, Expr, as_expr, compare, const, sym
+from ..interpret import integers
 from .expressions import Evaluator
 from .record import AccessKind, lane_var
-from .values import LANE, ROW, UNKNOWN, Flag, Int, Local, Opaque, Ptr, Value, template_words
+from .values import LANE, ROW, UNKNOWN, Address, Closure, Flag, Int, Local, Opaque, Ptr, Value, template_words
 
+
+@record(frozen=True)
+class Spot:
+    """A place in memory that is assigned, with the text that says which."""
+
+    ptr: Ptr
+    node: Node
+
+
+@record(frozen=True)
+class Part:
+    """A field, or one register of several, of something that is not followed piece by piece."""
+
+    whole: Node
+
+
+Place: TypeAlias = "Address | Spot | Part | None"
+_ONE = Int(const(1), integers.INT32)
+_NOWHERE = Node("null", None, [], 0, 0)
 _NO_WIDTH = "the number of lanes of a vector access without a count is not known"
 
 
@@ -20,6 +42,8 @@ class Memory(Evaluator):
     # -- elements
     def load(self, ptr: Ptr, node: Node) -> Value:
         if isinstance(ptr.base, Local):
+            if ptr.base.wild:
+                self.skip(node, "a pointer that is not known")
             return self.element(ptr.base, ptr.offset)
         self.record(ptr, "load", node, text=_index_of(node))
         return self._loaded(ptr, self.deps_of(ptr))
@@ -28,16 +52,21 @@ class Memory(Evaluator):
         if isinstance(ptr.base, Local):
             return self.typed(ptr.base.dtype, deps | ptr.base.deps)
         param = self.params.get(ptr.base)
-        return self.typed(param.dtype if param else None, deps)
+        return self.typed(ptr.dtype or (param.dtype if param else None), deps)
 
     def store(self, ptr: Ptr, v: Value, node: Node, kind: AccessKind = "store") -> None:
         if isinstance(ptr.base, Local):
+            if ptr.base.wild:
+                self.skip(node, "a pointer that is not known")
             self.fill(ptr.base, ptr.offset, v)
         else:
             self.record(ptr, kind, node, stored=v, text=_index_of(node))
 
     def fill(self, array: Local, number: Expr, v: Value) -> None:
         """An element of a local array is assigned. A loop over all elements makes it a vector."""
+        self._open.account(array)
+        if isinstance(v, (Ptr, Local)):
+            self._stored_pointer(v, _NOWHERE)
         array.deps |= self.deps_of(v)
         name = next(iter(number.symbols), "")
         once = bool(self.names) and self.names[-1][1] == number and number.value is not None
@@ -64,37 +93,84 @@ class Memory(Evaluator):
             self.label = outer
 
     def _assigned(self, node: Node, target: Node) -> Value:
+        """``a = b``, ``a += b``, ``++a``, ``a++``: the place is found once; the value of ``a++`` is the old one."""
         if node.kind == "un":
-            v = self.binary(node.value[-1], self.value(target), Int(const(1)), node)
-        else:
-            v = self.value(node.kids[1])
-            if node.value != "=":
-                v = self.binary(node.value[:-1], self.value(target), v, node)
-        self._put(target, v)
-        return v
+            place = self.place(target)
+            old = self.held_at(place, target)
+            self.put(place, self.binary(node.value[-1], old, _ONE, node), node)
+            return old if node.value.startswith("post") else self.held_at(place, target, again=True)
+        v = self.value(node.kids[1])
+        place = self.place(target)
+        if node.value != "=":
+            v = self.binary(node.value[:-1], self.held_at(place, target), v, node)
+        self.put(place, v, node)
+        return self.held_at(place, target, again=True) if isinstance(place, Address) else v
 
-    def _put(self, target: Node, v: Value) -> None:
-        if target.kind == "name":
-            old = self.scope.get(target.value)
-            if isinstance(old, Int) and isinstance(v, Opaque):  # the declared type is an integer
+    def place(self, node: Node) -> Place:
+        """What an expression on the left of an assignment names."""
+        if node.kind == "name":
+            self.seen.add(node.start)
+            found = self.scope.resolve(node.value)
+            return Address(*found) if found else None
+        if node.kind == "index":
+            base = self.value(node.kids[0])
+            number = self.integer(self.value(node.kids[1]))
+            if isinstance(base, Ptr):
+                return Spot(self.advanced(base, number), node)
+            if isinstance(base, Local):
+                return Spot(Ptr(base, number), node)
+            if isinstance(base, Address) and number == 0:
+                self._open.account(base)
+                return base
+            return self.place(node.kids[0]) and Part(node.kids[0])
+        if node.kind == "un" and node.value == "*":
+            base = self.value(node.kids[0])
+            if isinstance(base, Local):
+                base = Ptr(base, const(0))
+            if isinstance(base, Address):
+                self._open.account(base)
+                return base
+            return Spot(base, node) if isinstance(base, Ptr) else None
+        if node.kind == "un" and node.value in ("++", "--"):
+            self.value(node)
+            return self.place(node.kids[0])
+        if node.kind == "member" and node.kids:
+            return Part(node.kids[0])
+        self.value(node)
+        return None
+
+    def held_at(self, place: Place, node: Node, again: bool = False) -> Value:
+        """The value at a place; ``again``: after an assignment, when nothing is loaded for it."""
+        if isinstance(place, Address):
+            return place.scope.names[place.name]
+        if isinstance(place, Spot) and not again:
+            return self.load(place.ptr, place.node)
+        if isinstance(place, Part):
+            return self.value(place.whole)
+        return UNKNOWN
+
+    def put(self, place: Place, v: Value, node: Node) -> None:
+        """Assign: a variable keeps the low bits its type holds, memory is stored to."""
+        if isinstance(place, Address):
+            type_ = place.scope.types.get(place.name)
+            old = place.scope.names[place.name]
+            if type_ is not None and not isinstance(v, (Ptr, Local, Closure, Address)):
+                v = self.as_type(v, type_)
+            elif isinstance(old, Int) and isinstance(v, Opaque):  # the declared type is an integer
                 v = Int(self.integer(v))
-            self.scope.set(target.value, v)
-        elif target.kind == "index":
-            base = self.value(target.kids[0])
-            number = self.integer(self.value(target.kids[1]))
-            if isinstance(base, Ptr):
-                self.store(Ptr(base.base, base.offset + number), v, target)
-            elif isinstance(base, Local):
-                self.fill(base, number, v)
-            elif target.kids[0].kind == "name":  # one register of several
-                self.scope.set(target.kids[0].value, self.mixture([base, v]))
-        elif target.kind == "un" and target.value == "*":
-            base = self.value(target.kids[0])
-            if isinstance(base, Ptr):
-                self.store(base, v, target)
-        elif target.kind == "member" and target.kids and target.kids[0].kind == "name":
-            name = target.kids[0].value
-            self.scope.set(name, self.mixture([self.scope.get(name) or UNKNOWN, v]))
+            place.scope.names[place.name] = v
+        elif isinstance(place, Spot):
+            self._open.account(place.ptr)
+            self.store(place.ptr, v, place.node)
+        elif isinstance(place, Part) and (whole := self.place(place.whole)) is not None:
+            if isinstance(v, (Ptr, Local, Closure, Address)):
+                self.lose(v, node)
+            if isinstance(whole, Address):
+                old = whole.scope.names[whole.name]
+                if not isinstance(old, (Ptr, Local)):
+                    whole.scope.names[whole.name] = self.mixture([old, v])
+        elif isinstance(v, (Ptr, Local, Closure, Address)):
+            self.lose(v, node)
 
     # -- vectors
     def vector_load(
@@ -105,6 +181,7 @@ class Memory(Evaluator):
             return self.mixture([ptr, Flag(mask)])
         if isinstance(ptr.base, Local):
             array = ptr.base
+            self._open.account(ptr)
             if array.content is not None and ptr.offset == 0:
                 return array.content
             return self._loaded(ptr, self.deps_of(ptr) | {LANE})
@@ -122,6 +199,7 @@ class Memory(Evaluator):
             return
         if isinstance(ptr.base, Local):
             array = ptr.base
+            self._open.account(ptr)
             array.content = v if ptr.offset == 0 and isinstance(v, (Int, Flag)) else None
             array.deps |= self.deps_of(v) | {LANE}
             return
@@ -135,7 +213,11 @@ class Memory(Evaluator):
         self, ptr: Value, number: Value, v: Value, count: Expr | int | None, node: Node
     ) -> None:
         """``atomic_add_vec``: every lane adds to its own element."""
-        if not isinstance(ptr, Ptr) or isinstance(ptr.base, Local):
+        if not isinstance(ptr, Ptr):
+            return
+        if isinstance(ptr.base, Local):
+            self._open.account(ptr)
+            ptr.base.content = None
             return
         if count is None:
             self.record(ptr, "atomic", node, reason=_NO_WIDTH)
@@ -170,6 +252,7 @@ class Memory(Evaluator):
             read = Opaque(self.deps_of(src) | own | {LANE, ROW})
         if isinstance(dst, Ptr):
             if isinstance(dst.base, Local):
+                self._open.account(dst)
                 dst.base.content = None
                 dst.base.deps |= read.deps
             else:
@@ -188,7 +271,9 @@ class Memory(Evaluator):
         stored: Value | None = None,
     ) -> None:
         """Elements ``row*ld + column`` of a matrix."""
-        if isinstance(ptr, Ptr) and not isinstance(ptr.base, Local):
+        if isinstance(ptr, Ptr) and isinstance(ptr.base, Local):
+            self._open.account(ptr)
+        elif isinstance(ptr, Ptr):
             lanes: tuple[Var, ...] = (lane_var(rows, ROW), lane_var(columns))
             index = ptr.offset + sym(ROW) * ld + sym(LANE)
             self.record(ptr, kind, node, lanes=lanes, index=index, stored=stored)

@@ -13,14 +13,18 @@ from functools import lru_cache
 from typing import Any
 
 from ...cxx.clang_unit import Unit, prelude_words
-from ...cxx.nodes import Node, Text
+from ...cxx.nodes import Text
 from ...model.dtypes import from_cxx
 from ...model.kernel import Kernel, Param
 from ...model.location import Loc
 from ...symbolic import sym
+from ..interpret.integers import int_type
+from .accounting import account
 from .templates import Helper, Interpreter
-from .values import UNKNOWN, Int, Ptr, Value, is_integer
+from .values import UNKNOWN, Int, Ptr, Value
 
+#: Kernels are compiled for a release: what is asserted in a debug build is not checked.
+_RELEASE = ("-DNDEBUG",)
 _PRELUDE = "prelude_std.hpp+prelude_cpu.hpp"
 # What the tree does not need, replaced by blanks of the same length: include and pragma lines, branch hints,
 # alignment, and casts to the index type (except of a lone value or a rounded one, where the cast changes it).
@@ -37,7 +41,6 @@ _LINE = re.compile(r"[^\n]+")
 _PARALLEL_LOOP = re.compile(r"#[ \t]*pragma omp (?:parallel )?for\b([^\n]*)\n(?:\s*#[^\n]*\n)*\s*(?=for\b)")
 _CALLED = re.compile(r"(?<![\w.:>&])(?!tmp\d)([a-z]\w*)\(")
 _DECLARED = re.compile(r"\b(?!return\b|else\b)\w[\w:<>,*&]{0,200}[ \t]+(?!tmp\d)([a-z]\w*)\(")
-_NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"[^"\n]*"', re.DOTALL)
 _WIDTH = re.compile(r"Vectorized<float>::loadu\([^;\n]*, (?:static_cast<int64_t>\()?(\d+)\)?\)")
 # What odd text can provoke; a kernel that does is reported, with what was found until then.
 _SURPRISES = (
@@ -74,7 +77,9 @@ class _File:
         blanked = _NOISE.sub(_blank, _only_kernels(source.text))
         self.names = [m.group(1) for m in _KERNEL.finditer(source.text)]
         self.known = prelude_words(_PRELUDE)
-        self.unit = Unit(Text(source.path, blanked, source.first_line), _PRELUDE, _declarations(blanked))
+        self.unit = Unit(
+            Text(source.path, blanked, source.first_line), _PRELUDE, _declarations(blanked), _RELEASE
+        )
         self.functions = self.unit.functions()
         self.ends = [self.unit.extent(c)[1] for n, c in self.functions if n in self.names]
         self.parallel = {m.end(): _collapse(m.group(1)) for m in _PARALLEL_LOOP.finditer(source.text)}
@@ -111,8 +116,10 @@ class _File:
             body = self.unit.body(cursor)
             if body is None:
                 return None
+            for p in params:
+                run.name_pointer(p.name, _argument(p))
             run.run(body)
-            run.unmodelled += self._lost(body, params, end)
+            account(run, body, end)
         except _SURPRISES as e:
             run.unmodelled.append((f"{type(e).__name__} while reading the kernel: {e}", loc))
         problems = (*self._errors(start, end), *run.unmodelled)
@@ -122,25 +129,6 @@ class _File:
         """What libclang did not understand in a kernel or in the helpers above it."""
         above = max((e for e in self.ends if e <= start), default=-1)
         return [(message, self.source.loc(max(at, 0))) for at, message in self.errors if above <= at < end]
-
-    def _lost(self, body: Node, params: tuple[Param, ...], end: int) -> list[tuple[str, Loc]]:
-        """Mentions of pointer parameters that did not make it into the tree."""
-        names = [re.escape(p.name) for p in params if p.pointer and p.name]
-        if not names:
-            return []
-        seen: set[int] = set()
-        todo = [body]
-        while todo:
-            n = todo.pop()
-            if n.kind == "name":
-                seen.add(n.start)
-            todo.extend(n.kids)
-        text = _NO_CODE.sub(_blank, self.source.text[body.start : end])
-        return [
-            (f"{m.group()} is used in a way that is not understood", self.source.loc(body.start + m.start()))
-            for m in re.compile(rf"(?<![\w.:])(?:{'|'.join(names)})\b").finditer(text)
-            if body.start + m.start() not in seen
-        ]
 
     def _helper(self, cursor: Any) -> Any:
         """A function that converts a helper to a tree when it is first called."""
@@ -155,9 +143,7 @@ class _File:
                 self.source.text, start
             )
             template = tuple(_template_parameter(w) for w in m.group(1).split(",")) if m else ()
-            params = tuple(self.unit.parameters(cursor))
-            lost = self._lost(body, tuple(_param(n, t) for n, t in params), self.unit.extent(cursor)[1])
-            return Helper(params, template, body, tuple(lost))
+            return Helper(tuple(self.unit.parameters(cursor)), template, body)
 
         return make
 
@@ -196,7 +182,8 @@ def _param(name: str, text: str) -> Param:
 def _argument(p: Param) -> Value:
     if p.pointer:
         return Ptr(p.name, sym(p.name) * 0)
-    return Int(sym(p.name)) if is_integer(p.dtype) else UNKNOWN
+    type_ = int_type(p.dtype or "")
+    return UNKNOWN if type_ is None else Int(sym(p.name), type_)
 
 
 def _collapse(clauses: str) -> int:

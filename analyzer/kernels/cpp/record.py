@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
 from ...cxx.nodes import Node
-from ...model.dtypes import ITEMSIZE, from_cxx
+from ...model.dtypes import ITEMSIZE, from_cxx, itemsize
 from ...model.kernel import Access, Var
 from ...model.record import replace
-from ...symbolic import TRUE, Cond, Expr, as_expr, sym
+from ...symbolic import TRUE, Cond, Expr, as_expr, floordiv, sym
 from ...symbolic.assumptions import Interval
 from .lanes import implied
 from .scope import Datum, Guard, Scope
 from .state import State
-from .values import LANE, ROW, Flag, Local, Ptr, Value
+from .values import ANY_TYPE, LANE, PART, ROW, Flag, Local, Ptr, Value
 
 AccessKind: TypeAlias = Literal["load", "store", "atomic"]
 
@@ -107,10 +107,15 @@ class Recorder(State):
 
         ``index`` defaults to the pointer's offset plus the lane.
         """
+        self._open.account(ptr)
+        if isinstance(stored, (Ptr, Local)):  # a pointer in memory: whoever loads it may use it
+            self._stored_pointer(stored, node)
         if isinstance(ptr.base, Local):
             return
         if index is None and reason is None:
             index = ptr.offset + sym(LANE) if any(v.name == LANE for v in lanes) else ptr.offset
+        if ptr.dtype is not None and reason is None:
+            index, lanes, reason = self._recast_index(ptr, index, lanes)
         guard = self._guard(index, lanes, mask)
         found = _Finished(self, index, guard, used, (*self.vars, *lanes))
         known = {v.name for v in found.vars}
@@ -130,6 +135,35 @@ class Recorder(State):
                 found.used,
             )
         )
+
+    def _recast_index(
+        self, ptr: Ptr, index: Expr | None, lanes: tuple[Var, ...]
+    ) -> tuple[Expr | None, tuple[Var, ...], str | None]:
+        """Index, lanes and reason of an access through a pointer to another element type, in the memory's own."""
+        param = self.params.get(str(ptr.base))
+        own = param.dtype if param else None
+        plain = ptr.offset + sym(LANE) if any(v.name == LANE for v in lanes) else ptr.offset
+        if own is None or ptr.dtype in (None, ANY_TYPE) or index != plain:
+            return None, lanes, "the size of what the pointer points to is not known"
+        assert ptr.dtype is not None
+        wide, narrow = itemsize(ptr.dtype), itemsize(own)
+        if wide < narrow:
+            return floordiv(plain, narrow // wide), lanes, None
+        steps = wide // narrow
+        index = ptr.offset + sym(PART) + (sym(LANE) * steps if plain != ptr.offset else 0)
+        return index, (*lanes, lane_var(steps, PART)), None
+
+    def _stored_pointer(self, v: Ptr | Local, node: Node) -> None:
+        base = v.base if isinstance(v, Ptr) else v
+        if isinstance(base, Local):
+            base.content, base.escaped = None, True
+            return
+        for kind in ("load", "store"):
+            self.record(Ptr(base, as_expr(0)), kind, node, reason="the pointer itself is stored")
+
+    def never(self, *nodes: Node) -> None:
+        """Text that can't run where it stands."""
+        self.unreached.extend((n.start, n.end) for n in nodes)
 
     def _guard(self, index: Expr | None, lanes: tuple[Var, ...], mask: Cond) -> Cond:
         own = [c for c in mask.conjuncts() if not self._trivial(c)]

@@ -4,31 +4,54 @@ from __future__ import annotations
 
 from ...model.record import record
 from ...symbolic import TRUE, Cond
+from ..interpret.integers import IntType
 from .values import Value
 
 
 class Scope:
     """Names of one block, inside those of another."""
 
-    __slots__ = ("names", "parent")
+    __slots__ = ("names", "parent", "references", "types")
 
     def __init__(self, parent: Scope | None = None) -> None:
         self.names: dict[str, Value] = {}
+        #: References: the variable a name is another name of.
+        self.references: dict[str, tuple[Scope, str]] = {}
+        #: Declared integer types, to which assignments convert.
+        self.types: dict[str, IntType] = {}
         self.parent = parent
 
-    def find(self, name: str) -> Scope | None:
+    def resolve(self, name: str) -> tuple[Scope, str] | None:
+        """The scope and the name of the variable that a name stands for, through references."""
         scope: Scope | None = self
-        while scope is not None and name not in scope.names:
-            scope = scope.parent
-        return scope
+        while scope is not None:
+            if name in scope.references:
+                scope, name = scope.references[name]
+            elif name in scope.names:
+                return scope, name
+            else:
+                scope = scope.parent
+        return None
 
     def get(self, name: str) -> Value | None:
-        scope = self.find(name)
-        return scope.names[name] if scope else None
+        found = self.resolve(name)
+        return found[0].names[found[1]] if found else None
 
     def set(self, name: str, value: Value) -> None:
         """Assign to the variable where it was declared."""
-        (self.find(name) or self).names[name] = value
+        scope, own = self.resolve(name) or (self, name)
+        scope.names[own] = value
+
+    def declare(self, name: str, value: Value) -> None:
+        """A new variable of this block."""
+        self.references.pop(name, None)
+        self.types.pop(name, None)
+        self.names[name] = value
+
+    def refer(self, name: str, to: tuple[Scope, str]) -> None:
+        """Another name for a variable."""
+        self.names.pop(name, None)
+        self.references[name] = to
 
 
 @record(frozen=True)

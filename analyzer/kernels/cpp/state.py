@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...cxx.nodes import Node, Text
-from ...model.kernel import Access, Param, Var
+from ...model.kernel import Access, Narrow, Param, Var
 from ...model.location import Loc
 from ...model.record import replace
 from ...symbolic import Cond, Expr, opaque, sym
 from ...symbolic.assumptions import Interval, Ranges
+from ..interpret import integers
+from ..interpret.integers import Known, Settled, settle
 from ..reals import Real
 from ..reals import substitute as substitute_real
 from .lanes import opaque_names
+from .pointers import Pointers
 from .scope import Datum, Guard, Scope
 from .values import LANE, ROW, Flag, Int, Local, Opaque, Ptr, Value, int_bounds
 
@@ -40,6 +43,18 @@ class State:
         self._opaque_deps: dict[str, frozenset[str]] = {}
         self._varying: set[str] = set()
         self._lane_vars: set[str] = set()
+        #: Pointers in the expression being evaluated that no access has accounted for yet.
+        self._open = Pointers()
+        #: Where names of the text were evaluated, and parts of it that can't run or that are not evaluated.
+        self.seen: set[int] = set()
+        self.unreached: list[tuple[int, int]] = []
+        #: Values that are taken not to wrap in their type, for a launch to say.
+        self.assumed: dict[Narrow, None] = {}
+        #: What each name that holds a pointer was bound to, with where in the text.
+        self.held: dict[str, set[str]] = {}
+        #: Lambdas that were written, and those whose bodies were run, by where they start.
+        self.written: dict[int, Node] = {}
+        self.entered: set[int] = set()
         self._ranges: list[Ranges] = [Ranges()]
 
     # -- text
@@ -184,13 +199,42 @@ class State:
         self._varying |= {s for s in self.deps_of(v) if s in self._data}
         return self.moved(v, var, sym(LANE))
 
+    # -- typed integers
+    def knowledge(self, a: Int | Flag, *others: Int | Flag) -> Known:
+        """What is known here of the symbols of some values."""
+        symbols: set[str] = set()
+        for v in (a, *others):
+            symbols |= v.cond.symbols if isinstance(v, Flag) else v.expr.symbols
+            if isinstance(v, Int) and v.ring is not None:
+                symbols |= v.ring.symbols
+        return Known(self._ranges_with(symbols))
+
+    def settled(self, a: integers.Int, known: Known, node: Node) -> Int:
+        """The value of a typed operation; what a launch must say fits is noted."""
+        s = settle(a, known)
+        if s.narrow and a.ring is not None and self.from_memory(a.ring):  # data: it may be any value
+            s = Settled(None, a.type.low, a.type.high, ())
+        for n in s.narrow:
+            path = Cond.join("and", [g.cond for g in self.guards if g.lanes is None])
+            self.assumed[replace(n, text=self.text(node)[:80], path=path, vars=tuple(self.vars))] = None
+        if s.expr is None:
+            deps = frozenset() if a.ring is None else self.deps_of(Int(a.ring))
+            return Int(self.fresh(None, deps, varying=LANE in deps, lo=s.low, hi=s.high), a.type)
+        ring = a.ring if a.ring is not None and a.ring != s.expr else None
+        return Int(s.expr, a.type, ring)
+
     # -- bounds
+    def _ranges_with(self, symbols: Iterable[str]) -> Ranges:
+        extra: dict[str, Interval] = {
+            s: (d.lo, d.hi) for s in symbols if (d := self._data.get(s)) is not None
+        }
+        extra.update({s: (0, None) for s in (LANE, ROW) if s in symbols})
+        ranges = self._ranges[-1]
+        return ranges.with_bounds(extra) if extra else ranges
+
     def interval(self, e: Expr) -> Interval:
         """Bounds of an expression from the loops around it and from the types of data in it."""
-        extra = {s: (d.lo, d.hi) for s in e.symbols if (d := self._data.get(s)) is not None}
-        extra.update({s: (0, None) for s in (LANE, ROW) if s in e.symbols})
-        ranges = self._ranges[-1]
-        return (ranges.with_bounds(extra) if extra else ranges).interval(e)
+        return self._ranges_with(e.symbols).interval(e)
 
     def nonneg(self, e: Expr) -> bool:
         low = self.interval(e)[0]

@@ -7,27 +7,22 @@ from collections.abc import Callable, Iterable
 
 from ...cxx.nodes import Node, Text
 from ...model.kernel import Param, Var, VarKind
-from ...model.location import Loc
 from ...model.record import record
 from ...symbolic import TRUE, Cond, Expr, const, floordiv, mod, sym
 from .flow import MAX_DEPTH, Flow
 from .loops import trip_count
 from .record import AccessKind, lane_var
 from .scope import Scope
-from .values import UNKNOWN, Closure, Flag, Int, Local, Ptr, Value, template_words
+from .values import UNKNOWN, Address, Closure, Flag, Int, Local, Ptr, Value, template_words
 
 
 @record(frozen=True)
 class Helper:
-    """A function the kernel calls: parameter names with their declarations, template parameters with defaults.
-
-    ``lost`` says what of its text is not in the tree.
-    """
+    """A function the kernel calls: parameter names with their declarations, template parameters with defaults."""
 
     params: tuple[tuple[str, str], ...]
     template: tuple[tuple[str, str], ...]
     body: Node
-    lost: tuple[tuple[str, Loc], ...]
 
 
 class Interpreter(Flow):
@@ -40,6 +35,8 @@ class Interpreter(Flow):
         super().__init__(source, params, vector_bytes, parallel)
         self.helpers = helpers
         self.known = known
+        #: Helpers whose bodies were run, by where these start.
+        self.inlined: dict[int, Helper] = {}
         self._range: tuple[Expr, Expr] | None = None
         self._counters: list[tuple[str, Expr]] = []
 
@@ -51,7 +48,8 @@ class Interpreter(Flow):
         values = [self.value(a) for a in args]
         local = self.scope.get(name)
         if isinstance(local, Closure):
-            return self.enter(local, values)
+            self.seen.add(node.start)
+            return self.enter(local, values, args)
         for make in self.helpers.get(name, ()):
             helper = make()
             if helper is not None and len(helper.params) == len(args) and self.calls < MAX_DEPTH:
@@ -62,28 +60,21 @@ class Interpreter(Flow):
     def _unknown_call(self, name: str, node: Node, args: list[Node], values: list[Value]) -> None:
         """A function that is not understood may touch all that its pointers reach, and change variables."""
         for v in values:
-            if isinstance(v, Ptr) and not isinstance(v.base, Local):
-                param = self.params.get(v.base)
-                why = f"{name or 'a call'} is not modelled"
-                self.record(v, "load", node, reason=why)
-                if param is None or not param.readonly:
-                    self.record(v, "store", node, reason=why)
-            elif isinstance(v, Ptr) and isinstance(v.base, Local):
-                v.base.content = None
+            if isinstance(v, (Ptr, Local, Closure, Address)):
+                self.lose(v, node, f"{name or 'a call'} is not modelled")
+                self._open.account(v)
         if name in self.known:
             return
         for a in args:
-            old = self.scope.get(a.value) if a.kind == "name" else None
-            if (
-                isinstance(old, Int)
-                and old.expr.value is None
-                and not any(n == a.value for n, _ in self.names)
-            ):
-                self.scope.set(a.value, Int(self.fresh(None, self.deps_of(old), label=a.value)))
+            found = self.scope.resolve(a.value) if a.kind == "name" else None
+            if found is None or any(n == a.value for n, _ in self.names):
+                continue
+            if not isinstance(found[0].names[found[1]], Ptr):  # which is lost already
+                self._changed_elsewhere(*found)
 
     def _inline(self, helper: Helper, node: Node, args: list[Node], values: list[Value]) -> Value:
         outer = self.scope
-        self.unmodelled += [x for x in helper.lost if x not in self.unmodelled]
+        self.inlined[helper.body.start] = helper
         words = template_words(node.type)
         given = [self._template_value(w) for w in words]
         steps, self.steps = self.steps, []
@@ -91,14 +82,10 @@ class Interpreter(Flow):
         with self.frame(Scope()) as returned:
             for i, (name, default) in enumerate(helper.template):
                 self.scope.names[name] = given[i] if i < len(given) else self._template_value(default)
-            self.scope.names.update((n, v) for (n, _), v in zip(helper.params, values, strict=True))
+            self.bind(helper.params, values, args, outer)
             self._sequence(helper.body.kids)
-            inner = self.scope
         self.depth -= 1
         self.steps = steps
-        for (name, text), a in zip(helper.params, args, strict=True):
-            if "&" in text and "const" not in text and a.kind == "name":
-                outer.set(a.value, inner.names.get(name, UNKNOWN))
         return self.merged(returned)
 
     def _template_value(self, word: str) -> Value:
@@ -112,6 +99,24 @@ class Interpreter(Flow):
             return Int(const(int(m.group(1), 0)))
         except ValueError:
             return self.scope.get(m.group(1)) or UNKNOWN
+
+    def references_of(self, node: Node) -> set[str]:
+        """Variables that a helper is given by reference."""
+        out: set[str] = set()
+        for make in self.helpers.get(node.value, ()):
+            helper = make()
+            if helper is not None and len(helper.params) == len(node.kids):
+                for (_, text), a in zip(helper.params, node.kids, strict=True):
+                    if "&" in text and "const" not in text and a.kind == "name":
+                        out.add(a.value)
+        return out
+
+    def _swap(self, node: Node, args: list[Node]) -> Value:
+        places = [self.place(a) for a in args]
+        values = [self.held_at(p, a) for p, a in zip(places, args, strict=True)]
+        for p, v in zip(places, reversed(values), strict=True):
+            self.put(p, v, node)
+        return UNKNOWN
 
     # -- unrolled lambdas
     def _forced_unroll(self, node: Node, args: list[Node]) -> Value:
@@ -132,7 +137,7 @@ class Interpreter(Flow):
         index = sym(var.name) if count != 1 else const(0)
         with self.iteration(var, "i", index):
             changed = self.havoc(closure.node, set())
-            self.enter(closure, [Int(index), *values])
+            self.enter(closure, [Int(index), *values], [head, *args])
         self._settle(changed, var.name)
 
     def _unroll_count(self, head: Node) -> Expr:
@@ -154,7 +159,7 @@ class Interpreter(Flow):
         f = self.value(args[-1])
         if isinstance(f, Closure):
             self._range, outer = (begin, end), self._range
-            self.enter(f, [Int(begin), Int(end)])
+            self.enter(f, [Int(begin), Int(end)], args[:2])
             self._range = outer
         return UNKNOWN
 
@@ -188,10 +193,11 @@ class Interpreter(Flow):
         value = start + sym(var.name) if var.extent != 1 else start
         with self.iteration(var, decl.value, value), self.block():
             changed = self.havoc(body, set())
-            self.scope.names[decl.value] = Int(value)
+            self.scope.declare(decl.value, Int(value))
             self._digits(value)
             self.run(body)
-        self._settle([*changed, *(n for n, _ in self._counters)], var.name)
+        counters = [x for n, _ in self._counters if (x := self.scope.resolve(n)) is not None]
+        self._settle([*changed, *counters], var.name)
         return TRUE
 
     # -- matrices
@@ -234,6 +240,7 @@ class Interpreter(Flow):
 
 
 _TEMPLATES: dict[str, Callable[[Interpreter, Node, list[Node]], Value]] = {
+    "swap": Interpreter._swap,
     "ForcedUnroll": Interpreter._forced_unroll, "parallel_for": Interpreter._parallel_for,
     "data_index_init": Interpreter._index_init, "data_index_step": Interpreter._index_step,
     "brgemm": Interpreter._brgemm, "map": Interpreter._map,

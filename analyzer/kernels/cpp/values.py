@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
+from ...model.dtypes import from_cxx
 from ...model.record import record
 from ...symbolic import (
     Cond,
@@ -25,6 +26,8 @@ from ...symbolic import (
     tmod,
     where,
 )
+from ..interpret import integers
+from ..interpret.integers import BOOL, INT64, IntType, int_type
 
 if TYPE_CHECKING:
     from ...cxx.nodes import Node
@@ -33,15 +36,24 @@ if TYPE_CHECKING:
 
 #: The lane of a vector access or value.
 LANE = "lane"
+#: The element type of a pointer whose steps are not known.
+ANY_TYPE = "?"
 #: The second lane of a block access (row of a transposed tile).
 ROW = "row"
+#: An element of the memory behind one of a wider type that it was cast to.
+PART = "part"
 
 
 @record(frozen=True)
 class Int:
-    """An integer."""
+    """An integer of a type.
+
+    ``ring`` is what it was computed as, equal to ``expr`` up to a multiple of ``2**bits``, where that is not it.
+    """
 
     expr: Expr
+    type: IntType = INT64
+    ring: Expr | None = None
 
 
 @record(frozen=True)
@@ -62,23 +74,37 @@ class Local:
     """An array, vector or heap buffer of the kernel's own.
 
     ``content`` is what element number :data:`LANE` holds, when that is known; ``dtype`` the element type;
-    ``deps`` the variables its contents can depend on; ``depth`` the number of guards in force when it was made.
+    ``wild``: it stands for any memory; ``escaped``: its address went where nobody follows it; ``deps`` the variables its contents can depend on; ``depth`` the number of guards in force when it was made.
     """
 
-    __slots__ = ("content", "deps", "depth", "dtype", "name")
+    __slots__ = ("content", "deps", "depth", "dtype", "escaped", "name", "wild")
 
-    def __init__(self, name: str, dtype: str | None, depth: int = 0) -> None:
+    def __init__(self, name: str, dtype: str | None, depth: int = 0, wild: bool = False) -> None:
         self.name, self.dtype, self.depth = name, dtype, depth
         self.content: Value | None = None
         self.deps: frozenset[str] = frozenset()
+        self.escaped, self.wild = False, wild
 
 
 @record(frozen=True)
 class Ptr:
-    """Address of element ``offset`` of a parameter (by name) or of a local array."""
+    """Address of element ``offset`` of a parameter (by name) or of a local array.
+
+    ``dtype`` is the element type it was cast to, where that has another size than the memory's own: a wider one
+    keeps its offset in elements of the memory, a narrower one counts in its own.
+    """
 
     base: str | Local
     offset: Expr
+    dtype: str | None = None
+
+
+@record(frozen=True)
+class Address:
+    """The address of a variable, by the scope it is declared in."""
+
+    scope: Scope
+    name: str
 
 
 @record(frozen=True)
@@ -89,7 +115,7 @@ class Closure:
     scope: Scope
 
 
-Value: TypeAlias = "Int | Real | Flag | Opaque | Ptr | Local | Closure"
+Value: TypeAlias = "Int | Real | Flag | Opaque | Ptr | Local | Address | Closure"
 
 UNKNOWN = Opaque(frozenset())
 
@@ -125,6 +151,36 @@ def int_bounds(dtype: str | None) -> tuple[int | None, int | None]:
 
 def is_integer(dtype: str | None) -> bool:
     return dtype is not None and (dtype == "bool" or "int" in dtype)
+
+
+_OTHER_SIGN = re.compile(r"make_(un)?signed(?:_t)?\s*<\s*([^<>]+?)\s*>")
+
+
+def type_of(text: str) -> IntType | None:
+    """The integer type a C++ type names, ``std::make_unsigned_t<T>`` included; None for anything else."""
+    m = _OTHER_SIGN.search(text)
+    if m:
+        found = type_of(m.group(2))
+        return None if found is None else IntType(found.bits, m.group(1) is None)
+    dtype = from_cxx(text)
+    return int_type(dtype) if dtype else None
+
+
+def literal_type(text: str, value: int) -> IntType:
+    """The type of an integer literal: its suffix, and 64 bits where 32 do not hold it."""
+    suffix = text.lower()[len(text.lower().rstrip("ul")) :]
+    signed = "u" not in suffix
+    bits = 64 if "l" in suffix or not IntType(32, signed).low <= value <= IntType(32, signed).high else 32
+    return IntType(bits, signed)
+
+
+def operand(v: Int | Flag) -> integers.Int:
+    """A value as an operand of typed arithmetic; a truth value is 0 or 1."""
+    if isinstance(v, Flag):
+        return integers.of(where(v.cond, 1, 0), BOOL, fits=True)
+    if v.ring is not None:
+        return integers.of(v.ring, v.type)
+    return integers.of(v.expr, v.type, fits=True)
 
 
 # -- integers and conditions --------------------------------------------------------------------
