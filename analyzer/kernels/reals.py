@@ -10,11 +10,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from math import gcd, isfinite, prod
+from math import ceil, gcd, isfinite, prod
 from typing import Any, TypeAlias
 
 from ..model.record import record, replace
 from ..symbolic import Atom, Cond, Expr, compare, const, evaluate, floordiv, maximum, minimum, tdiv, where
+from ..symbolic.assumptions import Ranges
 
 #: ("int", double, Expr), ("const", float), ("exact", num, den), (operation, double, t[, t]).
 Tree: TypeAlias = "tuple[Any, ...]"
@@ -156,10 +157,105 @@ def whole(r: Real, mode: str, extents: Mapping[str, int]) -> Expr | tuple[Expr, 
     every point of ``extents`` (variables 0 .. extent-1).  Otherwise the least and greatest it can be.
     """
     plain = _ROUNDING[mode](r.num, r.den)
-    if (r.exact and mode != "round") or _agrees(r, mode, plain, extents):
+    reached = _reach(r.tree, extents)
+    exact = r.exact and (reached is None or reached.error == 0 or _holds(r, reached))
+    if (exact and mode != "round") or _agrees(r, mode, plain, extents):
         return plain
+    error = 1 if reached is None else max(1, ceil(reached.error * _SLACK))
     n, d = r.num * _SLACK, r.den * _SLACK
-    return _ROUNDING[mode](n - r.den, d), _ROUNDING[mode](n + r.den, d)
+    return _ROUNDING[mode](n - r.den * error, d), _ROUNDING[mode](n + r.den * error, d)
+
+
+def _holds(r: Real, reached: Reach) -> bool:
+    """Whether every value on the way to an exact one has few enough bits for the significand."""
+    return reached.peak * (r.den.value or _SMALL * _SMALL) <= 1 << _BITS[r.double]
+
+
+@record(frozen=True)
+class Reach:
+    """The ends of a value before rounding, the most that rounding can have moved it by, and the largest on the way."""
+
+    low: Fraction
+    high: Fraction
+    error: Fraction
+    peak: Fraction
+
+    @property
+    def most(self) -> Fraction:
+        return max(abs(self.low), abs(self.high))
+
+
+#: Bits of a significand: integers up to ``2**bits`` are exact, and one rounding moves a value by half a unit.
+_BITS = {False: 24, True: 53}
+
+
+def _reach(t: Tree, extents: Mapping[str, int]) -> Reach | None:
+    """How far a value reaches and how wrong it can be there; None where a size is not known."""
+    if t[0] == "const":
+        value = Fraction(t[1])
+        short = value.denominator <= _SMALL * _SMALL  # else it stands for a fraction it is the nearest to
+        error = Fraction(0) if short else abs(value) / (1 << _BITS[False])
+        return Reach(value, value, error, abs(value))
+    if t[0] == "exact":
+        return None
+    if t[0] == "int":
+        low, high = Ranges({n: (0, max(e - 1, 0)) for n, e in extents.items()}).interval(t[2])
+        if low is None or high is None:
+            return None
+        most = Fraction(max(abs(low), abs(high)))
+        return _rounded_to(Reach(Fraction(low), Fraction(high), Fraction(0), most), t[1], whole_number=True)
+    parts = [_reach(x, extents) for x in t[2:]]
+    known = [p for p in parts if p is not None]
+    if len(known) < len(parts):
+        return None
+    made = _combined(t[0], known)
+    if made is not None:
+        made = replace(made, peak=max(made.most, *(p.peak for p in known)))
+    if made is None or t[0] in ("neg", "min", "max"):
+        return made
+    power = any(x[0] == "const" and abs(Fraction(x[1])).numerator == 1 and _is_power(x[1]) for x in t[2:])
+    keeps = t[0] == "*" and power and made.error == 0
+    return made if keeps else _rounded_to(made, t[1], whole_number=False)
+
+
+def _is_power(value: float) -> bool:
+    den = Fraction(value).denominator
+    return den & (den - 1) == 0
+
+
+def _rounded_to(r: Reach, double: bool, whole_number: bool) -> Reach:
+    """After one rounding. A whole number the significand holds is not moved."""
+    bits = _BITS[bool(double)]
+    if whole_number and r.most <= 1 << bits and r.error == 0:
+        return r
+    return replace(r, error=r.error + (r.most + r.error) / (1 << bits))
+
+
+def _combined(op: str, parts: list[Reach]) -> Reach | None:
+    """Ends and error of an operation on exact ends, before it rounds."""
+    a = parts[0]
+    if op in ("neg", "cast"):
+        return replace(a, low=-a.high, high=-a.low) if op == "neg" else a
+    b = parts[1]
+    if op == "+":
+        return Reach(a.low + b.low, a.high + b.high, a.error + b.error, a.peak)
+    if op == "-":
+        return Reach(a.low - b.high, a.high - b.low, a.error + b.error, a.peak)
+    if op in ("min", "max"):
+        pick = min if op == "min" else max
+        return Reach(pick(a.low, b.low), pick(a.high, b.high), max(a.error, b.error), a.peak)
+    if op == "/":
+        least = min(abs(b.low), abs(b.high)) - b.error
+        if least <= 0 or b.low * b.high <= 0:
+            return None
+        ends = [x / y for x in (a.low, a.high) for y in (b.low, b.high)]
+        error = (a.error + b.error * a.most / (least + b.error)) / least
+        return Reach(min(ends), max(ends), error, a.peak)
+    if op != "*":
+        return None
+    ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+    error = a.error * b.most + b.error * a.most + a.error * b.error
+    return Reach(min(ends), max(ends), error, a.peak)
 
 
 def _agrees(r: Real, mode: str, plain: Expr, extents: Mapping[str, int]) -> bool:

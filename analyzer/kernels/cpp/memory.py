@@ -97,8 +97,10 @@ class Memory(Evaluator):
         if node.kind == "un":
             place = self.place(target)
             old = self.held_at(place, target)
-            self.put(place, self.binary(node.value[-1], old, _ONE, node), node)
-            return old if node.value.startswith("post") else self.held_at(place, target, again=True)
+            new = self.binary(node.value[-1], old, _ONE, node)
+            self.put(place, new, node)
+            post = node.value.startswith("post")
+            return old if post else self.held_at(place, target, again=True) if place else new
         v = self.value(node.kids[1])
         place = self.place(target)
         if node.value != "=":
@@ -132,12 +134,18 @@ class Memory(Evaluator):
                 return base
             return Spot(base, node) if isinstance(base, Ptr) else None
         if node.kind == "un" and node.value in ("++", "--"):
-            self.value(node)
-            return self.place(node.kids[0])
+            return self._stepped(node)
         if node.kind == "member" and node.kids:
             return Part(node.kids[0])
         self.value(node)
         return None
+
+    def _stepped(self, node: Node) -> Place:
+        """``++x`` on the left of an assignment: x, after its step."""
+        place = self.place(node.kids[0])
+        old = self.held_at(place, node.kids[0])
+        self.put(place, self.binary(node.value[-1], old, _ONE, node), node)
+        return place
 
     def held_at(self, place: Place, node: Node, again: bool = False) -> Value:
         """The value at a place; ``again``: after an assignment, when nothing is loaded for it."""

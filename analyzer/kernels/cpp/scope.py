@@ -50,8 +50,9 @@ class Scope:
 
     def refer(self, name: str, to: tuple[Scope, str]) -> None:
         """Another name for a variable."""
-        self.names.pop(name, None)
-        self.references[name] = to
+        if to != (self, name):
+            self.names.pop(name, None)
+            self.references[name] = to
 
 
 @record(frozen=True)
