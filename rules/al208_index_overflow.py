@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,23 @@ _TYPES = {1 << 7: "8-bit int", 1 << 8: "8-bit uint", 1 << 15: "16-bit int", 1 <<
           1 << 31: "32-bit int", 1 << 32: "32-bit uint"}  # fmt: skip
 
 
+def _help(found: Wrap) -> str | None:
+    """Which factor to widen, where the text of a Triton kernel shows a product; None: the rule's own help."""
+    kernel = found.verdict.launch.kernel
+    if kernel is None or kernel.dialect != "triton":
+        return None
+    try:
+        tree = ast.parse(found.text, mode="eval")
+    except SyntaxError:
+        return None
+    products = [n for n in ast.walk(tree) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult)]
+    if not products:
+        return None
+    left, right = products[0].left, products[0].right
+    factor = ast.unparse(right if isinstance(left, ast.Constant) else left)
+    return f"Widen a factor before it is multiplied: ({factor}).to(tl.int64) in {found.text}."
+
+
 def _finding(analysis: Analysis, found: Wrap) -> Finding:
     v = found.verdict
     launch, tensor, access = v.launch, v.tensor, v.access
@@ -44,6 +62,7 @@ def _finding(analysis: Analysis, found: Wrap) -> Finding:
         f"{launch.event.kernel} computes {found.text} as a {kind}, but it reaches {found.value} at "
         f"{common.witness_text(shown)}: the {word} through {v.param.name} lands elsewhere",
         launch.event.loc,
+        help=_help(found),
         related=[*common.origin(tensor), Related(f"{v.param.name}[{access.text}]", access.loc)],
         storage=tensor.storage.root.name, tensor=tensor.label, base=tensor.base, kernel=launch.event.kernel,
         parameter=v.param.name, launch_line=launch.event.loc.line,

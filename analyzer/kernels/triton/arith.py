@@ -384,7 +384,8 @@ def cast(state: State, v: Value, to: DType, node: ast.AST, label: str, bitcast: 
     t = int_type(to.name)
     if t is None:
         return state.data(node, label, n)
-    return converted(state, n, t, node)
+    inner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else node
+    return converted(state, n, t, inner)
 
 
 # -- block axes ---------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import ast
 import re
 import warnings
 from collections.abc import Iterable, Mapping
+from itertools import product
 
 from ...model.dtypes import TRITON
 from ...model.kernel import Param
@@ -82,17 +83,25 @@ def read_kernel(launcher: LauncherText, python: PythonText) -> KernelText:
     if tuned:
         unknown = {k: why for k, why in unknown.items() if k not in tuned[0]}
     known = {**constants, **blocks, **(tuned[0] if tuned else {})}
-    smaller = {n: 1 for n in blocks if any(note.startswith(f"{n} is not") for note in notes)}
     choices = tuple((_said(c), {**known, **c}) for c in tuned[1:])
-    if smaller and not tuned and _grid(launcher, known) == _grid(launcher, {**known, **smaller}):
-        choices = ((_said(smaller), {**known, **smaller}),)
+    assumed = {
+        n: v for n in blocks if f"{n} is not in the text" in " ".join(notes) and type(v := blocks[n]) is int
+    }
+    widest = not tuned and all(_only_cuts(fn, n) for n in assumed)
+    if assumed and not tuned:
+        values = _block_choices(fn, assumed)
+        if _grid(launcher, known) == _grid(launcher, {**known, **values[-1]}) and len(values) <= _MAX_CHOICES:
+            choices = tuple((_said(c), {**known, **c}) for c in values[1:])
+        elif not widest:
+            unknown |= {n: f"{n} is not in the text, and too much depends on it" for n in assumed}
+            known = {n: v for n, v in known.items() if n not in assumed}
     shown = str(inductor_meta.get("kernel_name") or launcher.name.removeprefix("call_"))
     return KernelText(
         fn, functions, _module_constants(module), python, tuple(python.source.split("\n")),
         tuple(_param(n, signature.get(n)) for n in names if n not in compile_time and signature.get(n) != "constexpr"),
         known, unknown, _alignments(triton_meta, list(signature), names),
         "; ".join(notes), _grid(launcher, known), shown if fn.name == "triton_" else fn.name,
-        inductor_meta.get("assert_indirect_indexing", True) is not False, choices, not tuned,
+        inductor_meta.get("assert_indirect_indexing", True) is not False, choices, widest,
     )  # fmt: skip
 
 
@@ -157,6 +166,43 @@ def _tuned_choices(
     if not out or len(out) > _MAX_CHOICES or any(c.keys() != out[0].keys() for c in out) or not out[0]:
         return []
     return out
+
+
+def _block_choices(fn: ast.FunctionDef, largest: Mapping[str, int]) -> list[dict[str, object]]:
+    """Sizes that blocks may have, the largest first: both ends where a size only cuts a range, else all of them."""
+    sizes = [
+        [most, 1] if _only_cuts(fn, n) else [1 << k for k in reversed(range(most.bit_length()))]
+        for n, most in largest.items()
+    ]
+    return [dict(zip(largest, v, strict=True)) for v in product(*sizes)]
+
+
+def _only_cuts(fn: ast.FunctionDef, name: str) -> bool:
+    """Whether a block size only cuts a range: ``pid * B + arange(0, B)``, ``range(0, n, B)``, and in shapes.
+
+    With the largest such a kernel covers all that it covers with a smaller one.
+    """
+    parents = {id(k): n for n in ast.walk(fn) for k in ast.iter_child_nodes(n)}
+    uses = [n for n in ast.walk(fn) if isinstance(n, ast.Name) and n.id == name]
+    return all(_cuts(n, parents[id(n)], fn) for n in uses)
+
+
+def _cuts(n: ast.Name, up: ast.AST, fn: ast.FunctionDef) -> bool:
+    if isinstance(up, (ast.List, ast.Tuple)):
+        return True
+    if isinstance(up, ast.Call):
+        name = up.func.attr if isinstance(up.func, ast.Attribute) else ast.unparse(up.func)
+        return (name == "arange" and n is up.args[-1]) or (name == "range" and up.args[2:] == [n])
+    if isinstance(up, ast.BinOp) and isinstance(up.op, ast.Mult):
+        other = up.left if up.right is n else up.right
+        return ast.unparse(other).startswith(("tl.program_id(", "(tl.program_id("))
+    if isinstance(up, (ast.AnnAssign, ast.Assign)):  # another name for it, that nothing uses
+        target = up.targets[0] if isinstance(up, ast.Assign) else up.target
+        alias = target.id if isinstance(target, ast.Name) else None
+        return not any(
+            isinstance(m, ast.Name) and m.id == alias and isinstance(m.ctx, ast.Load) for m in ast.walk(fn)
+        )
+    return False
 
 
 def _said(values: Mapping[str, object]) -> str:

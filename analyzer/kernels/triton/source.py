@@ -19,7 +19,7 @@ _RAW_NAME = re.compile(r"(\w+)_source\s*=\s*$")
 #: ``type name = value;`` and ``name = value;``, on a line of its own.
 _HOST = re.compile(r"^[ \t]*(?:const\s+)?(?:(\w+)\s+)?(\w+)\s*=(?!=)\s*([^;{}]+);", re.M)
 #: A variable that changes in another way than by a plain assignment.
-_CHANGED = re.compile(r"(?:\+\+|--)\s*(\w+)|(\w+)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)=(?!=))")
+_CHANGED = re.compile(r"(?:\+\+|--)\s*(\w+)|(\w+)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))")
 _ARGUMENTS = re.compile(r"\bkernel_args_\s*\[\]\s*=\s*\{([^}]*)\}")
 #: What a literal in quotes has to escape, as it stands in a comment.
 _ESCAPED = re.compile(r"\\(['\"\\])")
@@ -107,8 +107,10 @@ def _assignments(code: str) -> Iterator[tuple[str, str]]:
     found: list[tuple[int, str, str]] = []
     for m in _HOST.finditer(code):
         found.append((m.start(), m.group(2), m.group(3).strip()))
+    read = {m.start(2) for m in _HOST.finditer(code)}
     for m in _CHANGED.finditer(code):
-        found.append((m.start(), m.group(1) or m.group(2), ""))
+        if m.start(2) not in read:
+            found.append((m.start(), m.group(1) or m.group(2), ""))
     for at, name, value in sorted(found):
         inner = code.count("{", 0, at) - code.count("}", 0, at) > (1 if code.startswith("{") else 0)
         yield name, "" if inner or _guarded(code, at) else value
