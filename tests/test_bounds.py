@@ -363,3 +363,10 @@ def test_answers_are_kept_with_the_ranges() -> None:
 def test_no_capacity_at_all(capacity: int) -> None:
     assert ask(x, grid(x=4), capacity).status == "fault"
     assert ask(x, grid(x=0), capacity).status == "proved"
+
+
+def test_the_reason_says_whether_an_index_was_loaded() -> None:
+    t = Var("t", None, "data", computed=True)
+    d = decide(sym("t"), (t,), TRUE, as_expr(0), as_expr(4), Ranges())
+    assert d.status == "unknown"
+    assert d.reason == "index computed in a way that is not followed is not bounded (t)"

@@ -171,11 +171,13 @@ def _decide_numbers(
 
 
 def _loaded(index: Expr, vars: tuple[Var, ...], how: str) -> str:
-    """What is known of the loaded values that the index, or else a loop, depends on."""
+    """What is known of the values, loaded or not followed, that the index, or else a loop, depends on."""
     data = {v.name for v in vars if v.extent is None}
     loops = frozenset[str]().union(*(v.extent.symbols for v in vars if v.extent is not None))
     what, names = ("index", data & index.symbols) if data & index.symbols else ("loop bound", data & loops)
-    return f"{what} loaded from memory is {how} ({', '.join(sorted(names))})"
+    computed = all(v.computed for v in vars if v.name in names)
+    source = "computed in a way that is not followed" if names and computed else "loaded from memory"
+    return f"{what} {source} is {how} ({', '.join(sorted(names))})"
 
 
 def _doubt(index: Expr, vars: tuple[Var, ...], guard: Cond, ranges: Ranges) -> str | None:

@@ -23,6 +23,7 @@ class Var:
     this one (see :attr:`Access.names`).  ``grid`` and ``parallel`` iterations run concurrently,
     ``loop`` in order, ``lane`` are the elements of one vector access.  ``data`` is a value loaded
     from memory: ``extent`` is None and only guards bound it; ``lo``/``hi`` are what its type allows.
+    ``computed``: it was not loaded but computed in a way that is not followed.
     ``loop`` is the number of the loop in a C++ kernel: accesses that share it are in the same loop, not just
     in two of the same form. Elsewhere it is 0, as a kernel has one grid.
     """
@@ -33,6 +34,7 @@ class Var:
     lo: int | None = None
     hi: int | None = None
     loop: int = field(default=0, compare=False)
+    computed: bool = False
 
 
 @record(frozen=True)

@@ -44,7 +44,7 @@ def build(state: State, raw: RawAccess, loc: Loc) -> Access:
     names = tuple((k, e) for k, e in draft.names.items() if e != sym(k))
     return Access(
         raw.ptr.param, raw.kind, None if unknown else draft.index,
-        tuple(Var(n, v.extent, v.kind, v.lo, v.hi) for n, v in draft.vars.items()), draft.guard, loc,
+        tuple(Var(n, v.extent, v.kind, v.lo, v.hi, computed=v.computed) for n, v in draft.vars.items()), draft.guard, loc,
         raw.text, reason, names,
         None if draft.deps is None else frozenset(draft.deps & draft.vars.keys()), draft.used,
         taken=taken, barriers=raw.barriers,
