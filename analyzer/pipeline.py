@@ -37,6 +37,10 @@ class Results(Protocol):
 
 def read(source: WrapperSource, processes: int = 1) -> Program:
     """The program of a wrapper, large kernel files read by several processes. Raises NotAWrapper with one line."""
+    if source.python:
+        from .wrapper.python.reader import read_python
+
+        return read_python(source.wrapper.text, source.wrapper.path, processes)
     from .wrapper.reader import read_program
 
     kernels = [(k.path, k.text) for k in source.kernels]
@@ -51,7 +55,16 @@ def analyse(source: WrapperSource, runtime: str, sizes: Mapping[str, Interval]) 
     from .runtimes import resolve
 
     program = read(source)
-    return analyze(program, resolve(runtime, program.device), _known(sizes, program))
+    return analyze(
+        program, resolve(_runtimes((runtime,), program)[0], program.device), _known(sizes, program)
+    )
+
+
+def _runtimes(names: tuple[str, ...], program: Program) -> tuple[str, ...]:
+    """The runtimes asked for; what ``torch.compile`` generates runs where it was generated, in libtorch."""
+    if program.dialect != "python":
+        return tuple("libtorch" if n == "auto" and program.dialect == "cpp_wrapper" else n for n in names)
+    return tuple(n for n in names if n.partition("@")[0] == "libtorch") or ("libtorch",)
 
 
 def _known(sizes: Mapping[str, Interval], program: Program) -> dict[str, Interval]:
@@ -63,7 +76,7 @@ def _known(sizes: Mapping[str, Interval], program: Program) -> dict[str, Interva
 def check_source(task: Task, rules: Rules, processes: int = 1) -> list[FileReport]:
     """The report of one wrapper under each runtime; whatever goes wrong is a one-line error. It is read once."""
     from .runtimes import resolve_all
-    from .wrapper.reader import NotAWrapper
+    from .wrapper.errors import NotAWrapper
 
     source = task.source
     if isinstance(source, Failure):
@@ -78,7 +91,7 @@ def check_source(task: Task, rules: Rules, processes: int = 1) -> list[FileRepor
     decisions: dict[object, Decision] = {}
     return [
         _check(source, program, profile, task.sizes, rules, decisions)
-        for profile in resolve_all(task.runtimes, program.device)
+        for profile in resolve_all(_runtimes(task.runtimes, program), program.device)
     ]
 
 
@@ -105,9 +118,26 @@ def _check(
 
     try:
         analysis = analyze(program, profile, _known(sizes, program), decisions)
-        return _report(source, analysis, rules(analysis))
+        findings = rules(analysis)
+        if program.dialect == "python":
+            findings = _guarded(analysis, findings, sizes, rules)
+        return _report(source, analysis, findings)
     except Exception as e:
         return replace(_internal(source.wrapper.path, e), runtime=profile.name, runtime_date=profile.date)
+
+
+def _guarded(
+    analysis: Analysis, findings: list[Finding], sizes: Mapping[str, Interval], rules: Rules
+) -> list[Finding]:
+    """The findings, where those that guards outside the file may rule out are no errors."""
+    from .analysis import analyze
+    from .checks.unseen_guards import weakened
+
+    program, known = analysis.program, _known(sizes, analysis.program)
+    several = [name for name, lo, hi in analysis.symbols if lo != hi]
+    return weakened(
+        program, findings, known, several, lambda at: rules(analyze(program, analysis.profile, at))
+    )
 
 
 def _internal(path: str, e: Exception) -> FileReport:
@@ -305,7 +335,7 @@ def analyses(
     path: str, runtime: str = "auto", sizes: Mapping[str, Interval] | None = None
 ) -> Iterator[Analysis | Failure]:
     """The analysis of every wrapper at ``path``, or why there is none."""
-    from .wrapper.reader import NotAWrapper
+    from .wrapper.errors import NotAWrapper
 
     for source in load(path):
         if isinstance(source, Failure):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 def check(analysis: Analysis) -> Iterator[Finding]:
     yield from empty_handle(analysis, RULE, ("moved", "released"), "gave its tensor away")
+    yield from empty_handle(analysis, RULE, ("unbound",), "was deleted")
 
 
 RULE = Rule(
@@ -24,7 +25,8 @@ RULE = Rule(
     summary="A tensor is used through a handle it was moved out of.",
     explanation="""
     std::move and release() leave the handle empty. The buffer lives on under another name, so the text still
-    looks right, but this name holds nothing.
+    looks right, but this name holds nothing. In a Python wrapper a name ends with del: what uses it afterwards raises
+    NameError.
     """,
     bad="""
     auto buf1 = std::move(buf0);  // reuse

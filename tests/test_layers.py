@@ -49,7 +49,7 @@ LAYERS: dict[str, set[str]] = {
     },
     "analyzer.pipeline": {
         "analyzer.symbolic", "analyzer.model", "analyzer.runtimes", "analyzer.bounds", "analyzer.memory",
-        "analyzer.analysis", "analyzer.sources", "analyzer.wrapper", "",
+        "analyzer.analysis", "analyzer.sources", "analyzer.wrapper", "analyzer.checks", "",
     },
     "analyzer.config": {"analyzer.model", "analyzer.runtimes", "analyzer.toml_table"},
     "analyzer.reporting": {

@@ -188,7 +188,7 @@ def test_two_graphs_and_a_kernel_string_in_one_python_file(tmp_path: Path) -> No
 def test_truncated_python(tmp_path: Path) -> None:
     put(tmp_path, g__py=JIT[: JIT.index("} //")], h__py="print(1)\n")
     assert "truncated" in failure(tmp_path / "g.py")
-    assert "no cpp_wrapper_src" in failure(tmp_path / "h.py")
+    assert "no Inductor wrapper" in failure(tmp_path / "h.py")
 
 
 def test_standard_input() -> None:

@@ -309,7 +309,10 @@ class _Simulation:
         state = self.state(t.storage)
         if state is None or touched is None or touched.empty:
             return
-        certain = v is None or (state.begun and not v.access.used.has_opaque())
+        if v is not None:
+            certain = state.begun and not v.access.used.has_opaque()
+        else:  # a model may return what nothing was ever written to, as torch.empty gives it
+            certain = state.begun or not isinstance(fact, OutputFact)
         if state.written is not None:
             self._report("unwritten", fact, t, touched, state.written, _UNWRITTEN, state, v, certain)
         if state.stale is not None:
@@ -414,13 +417,16 @@ class _Simulation:
         name = base_name(fact.event.op)
         if name in ("new_uninitialized_tensor", "unmodelled"):
             return
-        targets = writes(fact.event.op, fact.args)
+        targets = writes(fact.event, fact.args)
         if targets is None:
             for t in fact.operands:
                 self.forget(t.storage)
             return
-        whole_write = name.endswith("_out") and not name.startswith(("scatter", "index_put"))
-        fills = whole_write or name in ("copy_", "zero_", "fill_") or name.startswith("rand")
+        if fact.event.writes is not None:
+            fills = fact.event.writes.whole
+        else:
+            whole_write = name.endswith("_out") and not name.startswith(("scatter", "index_put"))
+            fills = whole_write or name in ("copy_", "zero_", "fill_") or name.startswith("rand")
         for t in fact.operands:
             if not (fills and any(t is w for w in targets)) or sum(o is t for o in fact.operands) > 1:
                 self._read(fact, t, self._inside(t), None)

@@ -239,7 +239,7 @@ def writers(body: Body, storage: Storage) -> list[tuple[LaunchFact | CallFact, T
             out.append((v.launch, v.tensor, v))
     for fact in body.facts:
         if isinstance(fact, CallFact):
-            for t in writes(fact.event.op, fact.args) or ():
+            for t in writes(fact.event, fact.args) or ():
                 if t.storage is storage:
                     out.append((fact, t, None))
     return out

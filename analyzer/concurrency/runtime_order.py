@@ -119,7 +119,7 @@ class _State:
             if fact.outcome.kind == "copy" and of is not None and not self._waits(fact):
                 yield Touch(fact, of, self._region(of)), True
         elif isinstance(fact, CallFact):
-            written = writes(fact.event.op, fact.args) or ()
+            written = writes(fact.event, fact.args) or ()
             for t in fact.operands:
                 if t not in written:
                     yield Touch(fact, t, self._region(t)), self._copies(fact)
@@ -129,7 +129,7 @@ class _State:
 
     def writes(self, fact: LaunchFact | CallFact) -> list[Touch]:
         if isinstance(fact, CallFact):
-            return [Touch(fact, t, self._region(t)) for t in writes(fact.event.op, fact.args) or ()]
+            return [Touch(fact, t, self._region(t)) for t in writes(fact.event, fact.args) or ()]
         stores = [v for v in self.verdicts.get(id(fact), []) if v.access.kind != "load"]
         return self._launch(fact, stores)
 

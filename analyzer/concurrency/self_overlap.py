@@ -73,7 +73,7 @@ def overlapping_ops(analysis: Analysis) -> Iterator[tuple[CallFact, Tensor, Over
     for fact in analysis.facts(CallFact):
         if base_name(fact.event.op) in _UNIFORM:
             continue
-        for target in writes(fact.event.op, fact.args) or ():
+        for target in writes(fact.event, fact.args) or ():
             found = overlap(target, analysis.ranges)
             if found is not None:
                 yield fact, target, found

@@ -36,11 +36,16 @@ def said(events: Iterable[Event], kernels: Mapping[str, Kernel]) -> Said:
     layouts: dict[str, list[Assert]] = {}
     pointers: dict[str, set[str]] = {}
     origin: dict[str, str] = {}
+    same: dict[str, str] = {}
     for e in nested(events):
         if isinstance(e, Assert):
             layouts.setdefault(e.name, []).append(e)
+            if e.name in same:
+                layouts.setdefault(same[e.name], []).append(e)
         elif isinstance(e, View) and e.how in ("reinterpret", "as_strided", "alias"):
             origin.setdefault(e.result, origin.get(e.base, e.base))
+            if e.how == "alias":
+                same.setdefault(e.result, same.get(e.base, e.base))
         elif isinstance(e, (Move, Own)):
             source = e.source if isinstance(e, Move) else e.handle
             origin.setdefault(e.result, origin.get(source, source))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from ..model.program import Call
 from ..runtimes.predicates import channels_last_strides, contiguous_strides, looks_channels_last
 from ..symbolic import ONE, Expr, const, floordiv
 from ..symbolic.assumptions import Ranges
@@ -30,13 +31,20 @@ def base_name(op: str) -> str:
 _CHANGED = {"gated_delta_rule": (5,)}
 
 
-def writes(op: str, args: Sequence[object]) -> tuple[Tensor, ...] | None:
-    """Operands an op writes; None when that is not known from its name.
+def writes(call: Call, args: Sequence[object]) -> tuple[Tensor, ...] | None:
+    """Operands an op writes; None when that is not known.
 
     Source: the shim's calling convention: ``…_out`` ops take the output first, ops whose name ends in an
     underscore change their first operand.
     """
-    name = base_name(op)
+    if call.writes is not None:
+        at_ = call.writes.positions
+        return (
+            None
+            if at_ is None
+            else tuple(a for i, a in enumerate(args) if i in at_ and isinstance(a, Tensor))
+        )
+    name = base_name(call.op)
     tensors = [a for a in args if isinstance(a, Tensor)]
     if name.startswith("proxy_executor") or name.startswith("call_dispatcher"):
         return None
@@ -158,7 +166,17 @@ def _cat(args: Sequence[object], ranges: Ranges) -> list[Shape]:
     return [(out, strides, first.dtype)] if all(t.dtype == first.dtype for t in tensors) else []
 
 
+def _clone(args: Sequence[object], ranges: Ranges) -> list[Shape]:
+    """A copy keeps the strides of a dense tensor; only of a contiguous one is that known here."""
+    x = args[0] if args else None
+    if not isinstance(x, Tensor) or x.sizes is None or x.strides is None:
+        return []
+    dense = contiguous_strides(x.sizes, ranges)
+    return [(x.sizes, dense, x.dtype)] if tuple(x.strides) == tuple(dense) else []
+
+
 _RULES: dict[str, Callable[[Sequence[object], Ranges], list[Shape]]] = {
+    "clone": _clone,
     "convolution": _convolution,
     "cat": _cat,
     "_scaled_dot_product_flash_attention_for_cpu": _cpu_flash_attention,

@@ -224,9 +224,10 @@ class Replay:
 
     def _view_of_unknown(self, e: View, source: Tensor) -> None:
         """A view of a tensor whose layout is not known: same storage, capacity not known."""
+        sizes, strides = (None if x is None else self.subs(x) for x in (e.sizes, e.strides))
         tensor = Tensor(
             self._display(e.result), source.storage, source.offset + self.sub(e.offset), source.dtype,
-            self.subs(e.sizes or ()), self.subs(e.strides or ()), e.loc, e.base, None, True,
+            sizes, strides, e.loc, e.base, None, True,
         )  # fmt: skip
         self.bind(e.result, tensor, e.loc)
 
@@ -309,7 +310,7 @@ class Replay:
             self.slots[e.name] = Slot("dangling", slot.tensor, e.loc)
         elif slot.state == "live" and slot.tensor is not None:
             self.facts.append(ResetFact(self.seq, e.name, slot.tensor, e.loc))
-            self.slots[e.name] = Slot("reset", slot.tensor, e.loc)
+            self.slots[e.name] = Slot("unbound" if e.unbound else "reset", slot.tensor, e.loc)
 
     def _on_output(self, e: Output) -> None:
         if e.name is None:

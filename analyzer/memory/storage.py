@@ -98,7 +98,7 @@ class Slot:
     ``raw``: it owns nothing itself; ``owner`` does. ``unowned``: a call has put a new tensor object into it.
     """
 
-    state: Literal["live", "null", "moved", "reset", "released", "dangling"]
+    state: Literal["live", "null", "moved", "reset", "unbound", "released", "dangling"]
     tensor: Tensor | None
     at: Loc
     owner: str | None = None

@@ -88,7 +88,7 @@ class StateFact:
     """
 
     seq: int
-    kind: Literal["reset", "moved", "released", "null", "double-release", "dangling", "leaked"]
+    kind: Literal["reset", "moved", "unbound", "released", "null", "double-release", "dangling", "leaked"]
     name: str
     use: str
     loc: Loc

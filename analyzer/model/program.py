@@ -104,12 +104,14 @@ class Reset:
 
     ``temporary``: ``name`` is a raw handle and its owner a temporary, which ends with the statement.  ``deleted``: the
     tensor object behind the handle is deleted, whoever owns it.
+    ``unbound``: the name itself ends (Python's ``del``); the tensor may live on under another.
     """
 
     name: str
     loc: Loc
     temporary: bool = False
     deleted: bool = False
+    unbound: bool = False
 
 
 @record(frozen=True)
@@ -124,8 +126,19 @@ class Output:
 
 
 @record(frozen=True)
+class Writes:
+    """Positions of the arguments that an op changes; None where that is not known. ``whole``: all of them, unread."""
+
+    positions: tuple[int, ...] | None
+    whole: bool = False
+
+
+@record(frozen=True)
 class Call:
-    """An extern op through a C symbol: ``args`` in order, ``results`` the handles it creates."""
+    """A library op: ``args`` in order, ``results`` the handles it creates. ``op``: a C symbol, or a name in Python.
+
+    ``writes``: which arguments it changes; None for C symbols, whose names say it.
+    """
 
     op: str
     args: tuple[Arg, ...]
@@ -133,6 +146,7 @@ class Call:
     loc: Loc
     text: str = ""
     source_nodes: tuple[str, ...] = ()
+    writes: Writes | None = None
 
 
 @record(frozen=True)
@@ -277,11 +291,11 @@ class Function:
 
 @record(frozen=True)
 class Program:
-    """All of one wrapper."""
+    """All of one wrapper. ``example``: sizes that it was generated for, of symbols whose range it does not state."""
 
     path: str
     device: str
-    dialect: Literal["aoti", "cpp_wrapper"]
+    dialect: Literal["aoti", "cpp_wrapper", "python"]
     torch: str | None
     constants: tuple[Constant, ...]
     functions: tuple[Function, ...]
@@ -289,3 +303,4 @@ class Program:
     symbols: tuple[Symbol, ...]
     checks: tuple[Cond, ...] = ()
     unmodelled: tuple[Unmodelled, ...] = field(default=())
+    example: tuple[tuple[str, int], ...] = ()

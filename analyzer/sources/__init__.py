@@ -15,7 +15,7 @@ from typing import TextIO
 from .archive import from_package
 from .disk import Disk, from_file, from_folder_file, from_library, from_python, reason, walk, without_copies
 from .model import MAX_TEXT, Failure, SourceError, SourceText, WrapperSource
-from .text import check_wrapper, decode
+from .text import check_wrapper, decode, looks_like_python
 
 __all__ = ["Failure", "SourceError", "SourceText", "WrapperSource", "load"]
 
@@ -81,7 +81,7 @@ def _from_stdin(stdin: TextIO) -> list[WrapperSource]:
             f"standard input is not UTF-8 text (byte 0x{e.object[e.start]:02x} at offset {e.start})"
         ) from None
     text = decode(text.encode("utf-8", "surrogatepass"))
-    if "cpp_wrapper_src = (" in text:
+    if "cpp_wrapper_src = (" in text or looks_like_python(text):
         return from_python(name, text)
     check_wrapper(text)
     return [WrapperSource(SourceText(name, text), ())]

@@ -12,9 +12,9 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from .model import MAX_FILES, MAX_TEXT, Failure, SourceError, WrapperSource
+from .model import MAX_FILES, MAX_TEXT, Failure, SourceError, SourceText, WrapperSource
 from .pairing import KERNEL, WRAPPER, Index, wrapper_source
-from .text import decode, embedded, looks_like_wrapper
+from .text import decode, embedded, looks_like_python, looks_like_wrapper
 
 #: How much of a shared library is searched for the name of its source, bytes.
 MAX_SCAN = 256 << 20
@@ -103,10 +103,13 @@ def from_file(path: Path, known: dict[Path, Disk]) -> list[WrapperSource]:
 
 
 def from_python(path: str, text: str) -> list[WrapperSource]:
+    """The wrappers of a Python file: C++ in strings, or the file itself. Raises :class:`SourceError`."""
     found = [WrapperSource(w, k) for w, k in embedded(path, text)]
+    if not found and looks_like_python(text):
+        found = [WrapperSource(SourceText(path, text), python=True)]
     if not found:
         raise SourceError(
-            "a Python file without a C++ wrapper (no cpp_wrapper_src string); an export is linted by "
+            "a Python file that is no Inductor wrapper; what a script compiles or exports is linted by "
             f"aoti-lint run -- python {Path(path).name}"
         )
     return found
@@ -140,7 +143,11 @@ def from_folder_file(path: Path, known: dict[Path, Disk]) -> list[WrapperSource 
         if name.endswith((".cpp", ".py")) and not name.endswith(KERNEL):
             text = decode(read_bytes(path))
             if name.endswith(".py"):
-                return list(from_python(str(path), text)) if "cpp_wrapper_src" in text else []
+                return (
+                    list(from_python(str(path), text))
+                    if "cpp_wrapper_src" in text or looks_like_python(text)
+                    else []
+                )
             return list(from_file(path, known)) if looks_like_wrapper(text) else []
     except SourceError as e:
         # Other people's unreadable C++ or Python files are no concern of ours.

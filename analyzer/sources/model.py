@@ -44,12 +44,14 @@ class WrapperSource:
 
     Kernels that stand in the wrapper's own text are not repeated in ``kernels``.  ``extern_nodes`` is the
     JSON text that says what proxy-executor calls do; ``metadata`` the flat string map beside the wrapper.
+    ``python``: the wrapper's host code is Python, with its kernels in strings.
     """
 
     wrapper: SourceText
     kernels: tuple[SourceText, ...] = ()
     extern_nodes: str | None = None
     metadata: dict[str, str] = field(default_factory=dict)
+    python: bool = False
 
     @property
     def size(self) -> int:

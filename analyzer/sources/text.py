@@ -22,6 +22,9 @@ _EXTERN_C = re.compile(
     r'extern "C"\s+(?:[\w()]+\s+){0,6}?void\s+(?:[\w()]+\s+){0,6}?(\w+)\s*\(([^()"{};]*)\)\s*([;{])'
 )
 _CALLED = re.compile(r"(cpp_fused_(?<!\wcpp_fused_)\w+)\(")
+#: The graph of a Python wrapper, and what no other file with a function of that name has.
+_PYTHON_ENTRY = re.compile(r"^(?:class Runner\b|def call\(args\))", re.MULTILINE)
+_PYTHON_SIGN = re.compile(r"\b(?:async_compile|AsyncCompile|extern_kernels|empty_strided_(?:cpu|cuda|xpu))\b")
 _JIT = re.compile(r'^(cpp_wrapper_src|kernel_src) = \(\s*r?"""', re.MULTILINE)
 
 
@@ -68,6 +71,11 @@ def too_old(text: str) -> str | None:
     else:
         return None
     return f"written before the C interface ({dialect}): wrappers of torch {OLDEST} and later are read"
+
+
+def looks_like_python(text: str) -> bool:
+    """Whether the text is a Python wrapper, as ``torch.compile`` writes it."""
+    return bool(_PYTHON_ENTRY.search(text) and _PYTHON_SIGN.search(text))
 
 
 def check_wrapper(text: str) -> None:

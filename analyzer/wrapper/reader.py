@@ -15,6 +15,7 @@ from ..model.program import Assert, Function, Input, Program, Symbol, Unmodelled
 from ..symbolic import Cond, Expr, compare, const, sym
 from .apart import apart
 from .context import Context
+from .errors import NotAWrapper
 from .inputs import Dim, InputChecks, read_checks
 from .prepare import Prepared, Truncated, prepare
 from .statements import body as statements
@@ -34,10 +35,6 @@ _KERNEL = re.compile(r"\s+(?:[\w()]+\s+)*?void\s+(?:\w+\s+)*?cpp_fused\w*\s*\([^
 MAX_STATEMENT = 60_000
 #: Dimensions an input may have; a check of a later one states nothing.
 _MAX_RANK = 64
-
-
-class NotAWrapper(Exception):
-    """The text is no AOTInductor wrapper, or it is cut short; the message says which, in one line."""
 
 
 def unreadable(text: str) -> bool:

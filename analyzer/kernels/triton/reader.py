@@ -49,7 +49,7 @@ def find_launchers(text: str, path: str) -> dict[str, TritonLauncher]:
     out: dict[str, TritonLauncher] = {}
     names: set[str] = set()
     for t in launcher_texts(text):
-        launcher = _launcher(t, path)
+        launcher = read_launcher(t, path)
         if launcher.kernel.name in names:  # one function, compiled for other constants
             launcher = replace(launcher, kernel=replace(launcher.kernel, name=t.name.removeprefix("call_")))
         names.add(launcher.kernel.name)
@@ -57,7 +57,8 @@ def find_launchers(text: str, path: str) -> dict[str, TritonLauncher]:
     return out
 
 
-def _launcher(t: LauncherText, path: str) -> TritonLauncher:
+def read_launcher(t: LauncherText, path: str) -> TritonLauncher:
+    """The kernel behind one launcher; without a source that can be read, why."""
     loc = Loc(path, t.line)
     grid_loc = Loc(path, t.grid_line)
     if t.python is None:

@@ -142,7 +142,7 @@ class _Mapper:
 
     def _call(self, fact: CallFact) -> Iterator[tuple[Storage, Row]]:
         name = base_name(fact.event.op)
-        targets = writes(fact.event.op, fact.args)
+        targets = writes(fact.event, fact.args)
         for t in fact.operands:
             kind: Touch = "whole" if targets is None else "write" if any(t is w for w in targets) else "read"
             yield self._whole(t, fact.event.loc, "op", f"{name}: {t.label or 'inline view'}", kind)

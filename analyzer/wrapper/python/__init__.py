@@ -1,0 +1,1 @@
+"""Python wrappers, as ``torch.compile`` generates them: their text to a program. Nothing in it is executed."""
