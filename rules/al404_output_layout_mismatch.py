@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..analyzer.memory.storage import Tensor
 from ..analyzer.memory.trace import AssertFact, CallFact
 from ..analyzer.model.findings import Evidence, Finding, Related
-from ..analyzer.runtimes.predicates import same_strides_where_it_matters
+from ..analyzer.runtimes.predicates import contiguous_strides, same_strides_where_it_matters
 from . import common
 from .registry import Rule
 
@@ -25,10 +25,21 @@ def check(analysis: Analysis) -> Iterator[Finding]:
                 tensor.sizes, tensor.strides, tensor.meant_strides, analysis.ranges
             )
             if same is False:
-                yield _finding(analysis, fact, tensor)
+                yield _finding(analysis, fact, tensor, _right_where(analysis, fact, tensor))
 
 
-def _finding(analysis: Analysis, fact: CallFact, tensor: Tensor) -> Finding:
+def _right_where(analysis: Analysis, fact: CallFact, tensor: Tensor) -> str:
+    """Where the op does return what the wrapper goes on with: "" if nowhere."""
+    policy = analysis.profile.op(fact.event.op)
+    if policy is None or not policy.row_major_where or tensor.sizes is None or not tensor.meant_strides:
+        return ""
+    dense = contiguous_strides(tensor.sizes, analysis.ranges)
+    same = same_strides_where_it_matters(tensor.sizes, dense, tensor.meant_strides, analysis.ranges)
+    return "" if same is False else policy.row_major_where
+
+
+def _finding(analysis: Analysis, fact: CallFact, tensor: Tensor, right_where: str) -> Finding:
+    """A warning where the wrapper is right on some systems: nothing in its text says which one it will meet."""
     stated = [
         Related("the wrapper states the strides here", a.event.loc)
         for a in analysis.facts(AssertFact)
@@ -36,8 +47,9 @@ def _finding(analysis: Analysis, fact: CallFact, tensor: Tensor) -> Finding:
     ][:1]
     return RULE.finding(
         f"{fact.event.op} returns {tensor.name} {common.braces(tensor.sizes)} with strides "
-        f"{common.braces(tensor.strides)}, but the wrapper goes on with {common.braces(tensor.meant_strides)}",
-        fact.event.loc, related=stated, storage=tensor.storage.root.name, tensor=tensor.label,
+        f"{common.braces(tensor.strides)}, but the wrapper goes on with {common.braces(tensor.meant_strides)}"
+        + (f", which it returns {right_where}" if right_where else ""),
+        fact.event.loc, severity="warning" if right_where else None, related=stated, storage=tensor.storage.root.name, tensor=tensor.label,
         op=fact.event.op, source_nodes=fact.event.source_nodes,
         evidence=Evidence(
             sizes=common.numbers(tensor.sizes), strides=common.numbers(tensor.meant_strides),
@@ -55,6 +67,9 @@ RULE = Rule(
     The generator decided the strides of the result when it compiled the kernels that read it. This runtime's
     op returns another layout, and the kernels read the wrong elements. The wrapper's own check of the strides
     is only active with AOTI_RUNTIME_CHECK_INPUTS=1.
+
+    A warning where other systems or releases do return what the wrapper states: a Metal convolution of
+    channels-last operands whose result is stated row-major, as an export without a Metal device states it.
     """,
     bad="""
     aoti_torch_mps_convolution(…, &buf1_handle);           // returns {2048, 256, 16, 1}

@@ -129,7 +129,12 @@ NCHW, NHWC = "240L, 30L, 6L, 1L", "240L, 1L, 48L, 8L"
 
 
 def convolution(
-    device: str, x: tuple[int, ...], w: tuple[int, ...], stated: str, groups: int = 1
+    device: str,
+    x: tuple[int, ...],
+    w: tuple[int, ...],
+    stated: str,
+    groups: int = 1,
+    severity: str = "error",
 ) -> list[str]:
     """A 1x1 convolution of {1, 4, 5, 6} to 8 channels."""
     pair, none = (f"std::array<int64_t, 2>{{{n}L, {n}L}}.cbegin()" for n in (1, 0))
@@ -137,7 +142,7 @@ def convolution(
     inputs = [("arg0_1", (1, 4, 5, 6), x), ("arg1_1", (8, 4 // groups, 1, 1), w)]
     source = wrapper(device, "", inputs, body.replace("{{", "{").replace("}}", "}"))
     (found,) = check_source(Task(source, ("libtorch",), {}), run_rules)
-    return [f.code for f in found.findings if f.severity == "error"]
+    return [f.code for f in found.findings if f.severity == severity]
 
 
 @pytest.mark.parametrize("device", ["cpu", "mps"])
@@ -156,7 +161,11 @@ def test_a_convolution_keeps_the_layout_its_operands_suggest(
     device: str, x: tuple[int, ...], w: tuple[int, ...], last: bool
 ) -> None:
     assert convolution(device, x, w, NHWC if last else NCHW) == []
-    assert convolution(device, x, w, NCHW if last else NHWC) == ["AL404"]
+    # Before macOS 15 a Metal convolution may be row-major whatever its operands are: no proof, so a warning.
+    severity = "warning" if device == "mps" and last else "error"
+    assert convolution(device, x, w, NCHW if last else NHWC, severity=severity) == ["AL404"]
+    if severity == "warning":
+        assert convolution(device, x, w, NCHW) == []
 
 
 def test_what_cudnn_may_leave_to_another_kernel_is_not_said() -> None:

@@ -76,13 +76,7 @@ def report_of(path: Path, runtime: str) -> FileReport:
 def test_nothing_is_wrong_under_libtorch(path: Path) -> None:
     file = report_of(path, "libtorch")
     assert file.status == "analysed", file.error
-    # Made without a Metal device: the results of convolutions are stated contiguous for channels-last operands.
-    no_device = {"aoti_torch_mps_convolution"} if path.parent.name == "metal" else set()
-    assert not [
-        f.message
-        for f in file.findings
-        if f.severity == "error" and not (f.code == "AL404" and f.op in no_device)
-    ]
+    assert not [f.message for f in file.findings if f.severity == "error"]
     assert file.counts.unmodelled_statements == 0
 
 

@@ -170,6 +170,7 @@ def _op(t: Table, name: str) -> OpPolicy:
         checks=t.texts("checks", CHECKS),
         pair_checks=t.texts("pair_checks", PAIR_CHECKS),
         unmodelled=t.text("unmodelled", ""),
+        row_major_where=t.text("row_major_where", ""),
         note=t.text("note", ""),
     )
     if not op.symbols:

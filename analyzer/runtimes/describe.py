@@ -81,7 +81,8 @@ def _op(op: OpPolicy) -> list[Row]:
         wanted = "one of " + ", ".join(map(str, p.values)) if p.values else f"at least {p.minimum}"
         rows.append((f"{title}: {p.name}", f"{wanted}, else {p.error or 'wrong numbers'}", op.source))
     if op.results:
-        rows.append((f"{title}: results", ", ".join(op.results), op.source))
+        but = f"; row-major {op.row_major_where}" if op.row_major_where else ""
+        rows.append((f"{title}: results", ", ".join(op.results) + but, op.source))
     if op.note:
         rows.append((f"{title}: note", op.note, op.source))
     return rows

@@ -56,7 +56,7 @@ class OpPolicy:
 
     ``rank_error`` and ``dtype_error`` are what other ranks and dtypes do, ``size_error`` what a size outside ``dims``
     does ("": the first).  ``dtypes_equal``: all operands must share one dtype, else ``unequal_error`` ("": the second).  ``checks`` names relations between operands (:mod:`.op_checks`).  ``unmodelled`` says
-    why nothing is known about layouts.
+    why nothing is known about layouts.  ``row_major_where``: where the results are row-major whatever ``results`` says.
     """
 
     name: str
@@ -73,6 +73,7 @@ class OpPolicy:
     checks: tuple[str, ...] = ()
     pair_checks: tuple[str, ...] = ()
     unmodelled: str = ""
+    row_major_where: str = ""
     note: str = ""
 
     def judge(self, args: Sequence[OpArg], ranges: Ranges) -> tuple[Judgement, ...]:
