@@ -52,7 +52,7 @@ def conclude(
 def _elsewhere(report: Report, settings: Settings) -> list[str]:
     """That another runtime may be meant, where nobody said which."""
     if settings.runtimes != ("auto",) or not any(
-        f.device == "cuda" and f.runtime.startswith("libtorch@") for f in report.files
+        f.device == "cuda" and f.dialect == "aoti" and f.runtime.startswith("libtorch@") for f in report.files
     ):
         return []
     return [

@@ -30,6 +30,8 @@ EXACT = {
     "swap": "int64_t a = 3, b = 8; std::swap(a, b); out_ptr0[a] = 1.0f;",
     "division of a negative": LOOP.format("out_ptr0[(x0 - 9) / 2] = 1.0f;"),
     "remainder of a negative": LOOP.format("out_ptr0[(x0 - 9) % 4] = 1.0f;"),
+    "division by a negative": LOOP.format("out_ptr0[x0 / (-3L) + 5] = 1.0f;"),
+    "remainder by a negative": LOOP.format("out_ptr0[x0 % (-3L)] = 1.0f;"),
     "unsigned wrap": LOOP.format("uint32_t k = x0; out_ptr0[(k - 1u) % 4u] = 1.0f;"),
     "unsigned division": LOOP.format("uint32_t k = x0; out_ptr0[(k - 1u) / 100000000u] = 1.0f;"),
     "unsigned comparison": LOOP.format("uint32_t k = x0; if (k - 5u < 3u) out_ptr0[x0] = 1.0f;"),

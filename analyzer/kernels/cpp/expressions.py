@@ -232,7 +232,8 @@ class Evaluator(Recorder):
             return Flag(int_compare(op, a, b))
         if op == "%" and any(a == sym(v.name) and v.extent in (b, maximum(b, 0)) for v in self.vars):
             return Int(a)  # a loop variable below its own extent
-        e = int_binary(op, a, b, op not in ("/", "%") or self.nonneg(a))
+        below_zero = b.value is not None and b.value < 0
+        e = int_binary(op, a, b, op not in ("/", "%") or (self.nonneg(a) and not below_zero))
         if e is not None:
             return Int(e)
         deps = self.deps_of(Int(a)) | self.deps_of(Int(b))
