@@ -210,11 +210,13 @@ class Calls(Memory):
 
     def _f_local(self, node: Node, kids: list[Node]) -> Value:
         """Heap memory of the kernel's own."""
-        for k in kids:
-            self.value(k)
+        values = [self.value(k) for k in kids]
         words = template_words(node.type)
         dtype = from_cxx(words[0].replace("[]", "")) if words else None
-        return Local(self.label or "buffer", dtype, len(self.guards))
+        array = Local(self.label or "buffer", dtype, len(self.guards))
+        counted = node.value == "make_unique" and len(values) == 1 and "[]" in "".join(words[0:1])
+        count = values[0] if counted else None
+        return self.measured(array, count.expr if isinstance(count, Int) else None)
 
     def _f_thread(self, node: Node, kids: list[Node]) -> Value:
         m = re.search(r"num_threads\((\d+)\)", self.source.text)

@@ -318,6 +318,7 @@ class Evaluator(Recorder):
             self._open.account(base)
             return base.scope.names[base.name]
         if isinstance(base, Local):
+            self.record(Ptr(base, e), "load", node, text=node.kids[1])
             return self.element(base, e)
         return self.at_lane(base, e)
 
@@ -421,7 +422,7 @@ class Evaluator(Recorder):
         if dtype == own or (dtype and own and itemsize(dtype) == itemsize(own) and v.dtype is None):
             return v if v.dtype is None else self._as_own(v)
         if dtype is None or own is None or isinstance(v.base, Local) or v.dtype is not None:
-            return v if dtype is None or isinstance(v.base, Local) else replace(v, dtype=ANY_TYPE)
+            return v if dtype is None and not isinstance(v.base, Local) else replace(v, dtype=ANY_TYPE)
         if itemsize(dtype) < itemsize(own):
             return replace(v, offset=v.offset * (itemsize(own) // itemsize(dtype)), dtype=dtype)
         return replace(v, dtype=dtype)

@@ -11,7 +11,7 @@ from ...cxx.nodes import Node, Text
 from ...model.dtypes import from_cxx
 from ...model.kernel import Param, Var, VarKind
 from ...model.record import replace
-from ...symbolic import FALSE, TRUE, Cond, compare, const, maximum, sym
+from ...symbolic import FALSE, TRUE, Cond, Expr, compare, const, maximum, sym
 from .calls import Calls
 from .loops import Plan, declared, inner_loop, leaves, loop_parts, positive_symbol, target, trip_count
 from .pointers import Pointers
@@ -34,6 +34,8 @@ from .values import (
 #: A variable: the scope it is declared in, and its name there.
 Variable: TypeAlias = "tuple[Scope, str]"
 _ARRAY = re.compile(r"\b(?:std::)?(?:array|vector)\s*<\s*([\w:]+)")
+_STD_LENGTH = re.compile(r"\barray\s*<\s*[\w:]+\s*,\s*\(?(\w+)\)?\s*>")
+_LENGTH = re.compile(r"\[\s*(?:static_cast<\w+>\s*)?\(?\s*(\w+)\s*\)?\s*\](?!\s*\[)")
 _LAMBDA_PARAMS = re.compile(r"\]\s*\(([^()]*)\)")
 
 
@@ -131,12 +133,29 @@ class Flow(Calls):
                 local.deps |= self.deps_of(v)
                 if isinstance(v, (Ptr, Local, Closure, Address)):
                     self.lose(v, node, "a pointer is put into an array")
-            return local
+            return self.measured(local, self._length(node, values))
         if not kids:
             dtype = from_cxx(type_)
             return Int(self.fresh(dtype, frozenset())) if is_integer(dtype) else UNKNOWN
         v = [self.value(k) for k in kids][-1]
         return v if type_ == "auto" else self.convert(v, type_)
+
+    def _length(self, node: Node, values: list[Value]) -> Expr | None:
+        """How many elements a declaration of an array, ``std::array`` or ``std::vector`` makes, if it says so."""
+        if re.search(r"\bvector\s*<", node.type):
+            first = values[0] if 1 <= len(values) <= 2 and self.text(node).endswith(")") else None
+            return first.expr if isinstance(first, Int) else None
+        m = _STD_LENGTH.search(node.type)
+        if m is None and not _ARRAY.search(node.type):
+            text = self.source.text
+            m = _LENGTH.match(text, text.find(node.value, node.start + len(node.type)) + len(node.value))
+        if m is None:
+            return None
+        word = m.group(1).rstrip("uUlL")
+        if word.isdigit():
+            return const(int(word))
+        v = self.scope.get(m.group(1))
+        return v.expr if isinstance(v, Int) else None
 
     def _is_array(self, node: Node) -> bool:
         text = self.source.text

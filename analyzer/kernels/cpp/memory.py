@@ -44,6 +44,7 @@ class Memory(Evaluator):
         if isinstance(ptr.base, Local):
             if ptr.base.wild:
                 self.skip(node, "a pointer that is not known")
+            self.record(ptr, "load", node, text=_index_of(node))
             return self.element(ptr.base, ptr.offset)
         self.record(ptr, "load", node, text=_index_of(node))
         return self._loaded(ptr, self.deps_of(ptr))
@@ -58,6 +59,7 @@ class Memory(Evaluator):
         if isinstance(ptr.base, Local):
             if ptr.base.wild:
                 self.skip(node, "a pointer that is not known")
+            self.record(ptr, kind, node, text=_index_of(node))
             self.fill(ptr.base, ptr.offset, v)
         else:
             self.record(ptr, kind, node, stored=v, text=_index_of(node))
@@ -190,6 +192,8 @@ class Memory(Evaluator):
         if isinstance(ptr.base, Local):
             array = ptr.base
             self._open.account(ptr)
+            if count is not None:
+                self.record(ptr, "load", node, lanes=(lane_var(count),), mask=mask, text=_index_of(at))
             if array.content is not None and ptr.offset == 0:
                 return array.content
             return self._loaded(ptr, self.deps_of(ptr) | {LANE})
@@ -205,13 +209,15 @@ class Memory(Evaluator):
     def vector_store(self, ptr: Value, v: Value, count: Expr | None, node: Node, at: Node) -> None:
         if not isinstance(ptr, Ptr):
             return
+        lanes = count if count is not None else self.width()
         if isinstance(ptr.base, Local):
             array = ptr.base
             self._open.account(ptr)
+            if lanes is not None:
+                self.record(ptr, "store", node, lanes=(lane_var(lanes),), text=_index_of(at))
             array.content = v if ptr.offset == 0 and isinstance(v, (Int, Flag)) else None
             array.deps |= self.deps_of(v) | {LANE}
             return
-        lanes = count if count is not None else self.width()
         if lanes is None:
             self.record(ptr, "store", node, reason=_NO_WIDTH, text=_index_of(at))
         else:

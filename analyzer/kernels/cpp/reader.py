@@ -123,7 +123,7 @@ class _File:
         except _SURPRISES as e:
             run.unmodelled.append((f"{type(e).__name__} while reading the kernel: {e}", loc))
         problems = (*self._errors(start, end), *run.unmodelled)
-        return Kernel(name, "cpp", params, tuple(run.accesses), loc, problems)
+        return Kernel(name, "cpp", params, tuple(run.accesses), loc, problems, arrays=run.own_arrays())
 
     def _errors(self, start: int, end: int) -> list[tuple[str, Loc]]:
         """What libclang did not understand in a kernel or in the helpers above it."""

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from ...cxx.nodes import Node
 from ...model.dtypes import ITEMSIZE, from_cxx, itemsize
-from ...model.kernel import Access, Var
+from ...model.kernel import Access, Array, Var
 from ...model.record import replace
 from ...symbolic import TRUE, Cond, Expr, as_expr, floordiv, sym
 from ...symbolic.assumptions import Interval
@@ -103,14 +103,15 @@ class Recorder(State):
         mask: Cond = TRUE, reason: str | None = None, stored: Value | None = None, used: Cond = TRUE,
         text: Node | None = None,
     ) -> None:  # fmt: skip
-        """Note an access to a parameter; accesses to local arrays leave no trace.
+        """Note an access to a parameter, or to a local array whose length is known.
 
         ``index`` defaults to the pointer's offset plus the lane.
         """
         self._open.account(ptr)
         if isinstance(stored, (Ptr, Local)):  # a pointer in memory: whoever loads it may use it
             self._stored_pointer(stored, node)
-        if isinstance(ptr.base, Local):
+        array = ptr.base if isinstance(ptr.base, Local) else None
+        if array is not None and (array.length is None or ptr.dtype is not None or reason is not None):
             return
         if index is None and reason is None:
             index = ptr.offset + sym(LANE) if any(v.name == LANE for v in lanes) else ptr.offset
@@ -120,9 +121,9 @@ class Recorder(State):
         found = _Finished(self, index, guard, used, (*self.vars, *lanes))
         known = {v.name for v in found.vars}
         value_vars = self.deps_of(stored) & known if stored is not None else None
-        self.accesses.append(
+        (self.accesses if array is None else array.accesses).append(
             Access(
-                ptr.base,
+                ptr.base if isinstance(ptr.base, str) else ptr.base.name,
                 kind,
                 found.index,
                 found.vars,
@@ -152,6 +153,21 @@ class Recorder(State):
         steps = wide // narrow
         index = ptr.offset + sym(PART) + (sym(LANE) * steps if plain != ptr.offset else 0)
         return index, (*lanes, lane_var(steps, PART)), None
+
+    def measured(self, array: Local, length: Expr | None) -> Local:
+        """An array of its own with its length, if that is one of the launch alone."""
+        if length is not None and array.dtype is not None and length.symbols <= self.params.keys():
+            array.length = length
+            self.locals.append(array)
+        return array
+
+    def own_arrays(self) -> tuple[Array, ...]:
+        """Local arrays with their accesses. One whose address went astray may have been made anew."""
+        return tuple(
+            Array(a.name, a.dtype, a.length, accesses=tuple(a.accesses))
+            for a in self.locals
+            if a.accesses and not a.escaped
+        )
 
     def _stored_pointer(self, v: Ptr | Local, node: Node) -> None:
         base = v.base if isinstance(v, Ptr) else v

@@ -34,6 +34,8 @@ class State:
         self.steps: list[int] = []
         self.accesses: list[Access] = []
         self.unmodelled: list[tuple[str, Loc]] = []
+        #: Arrays of the kernel's own whose length is known.
+        self.locals: list[Local] = []
         self.label = ""
         self.aliases: dict[str, str] = {}
         self.depth = 0

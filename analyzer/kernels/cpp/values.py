@@ -31,6 +31,7 @@ from ..interpret.integers import BOOL, INT64, IntType, int_type
 
 if TYPE_CHECKING:
     from ...cxx.nodes import Node
+    from ...model.kernel import Access
     from ..reals import Real
     from .scope import Scope
 
@@ -73,17 +74,20 @@ class Opaque:
 class Local:
     """An array, vector or heap buffer of the kernel's own.
 
+    ``length`` in elements, where it is known; ``accesses`` those that are followed.
     ``content`` is what element number :data:`LANE` holds, when that is known; ``dtype`` the element type;
     ``wild``: it stands for any memory; ``escaped``: its address went where nobody follows it; ``deps`` the variables its contents can depend on; ``depth`` the number of guards in force when it was made.
     """
 
-    __slots__ = ("content", "deps", "depth", "dtype", "escaped", "name", "wild")
+    __slots__ = ("accesses", "content", "deps", "depth", "dtype", "escaped", "length", "name", "wild")
 
     def __init__(self, name: str, dtype: str | None, depth: int = 0, wild: bool = False) -> None:
         self.name, self.dtype, self.depth = name, dtype, depth
         self.content: Value | None = None
         self.deps: frozenset[str] = frozenset()
         self.escaped, self.wild = False, wild
+        self.length: Expr | None = None
+        self.accesses: list[Access] = []
 
 
 @record(frozen=True)
