@@ -14,6 +14,7 @@ from ..analyzer.checks.launch_contract import (
     zero_divisors,
 )
 from ..analyzer.concurrency.idle_lanes import IdleLanes, idle_lanes
+from ..analyzer.memory.storage import Storage
 from ..analyzer.memory.trace import LaunchFact
 from ..analyzer.model.findings import Evidence, Finding, Related
 from ..analyzer.model.program import Launch
@@ -36,11 +37,12 @@ def check(analysis: Analysis) -> Iterator[Finding]:
     for fault in contents.faults(analysis):
         if fault.kind == "unwritten" and fault.partial is not None:
             kernel = fault.partial.event.kernel
+            certain = fault.certain and not _stops_nowhere(analysis, fault.partial, fault.tensor.storage)
             yield finding(
                 analysis, RULE, fault,
                 f"{kernel} leaves elements {fault.first} to {fault.last} of {fault.tensor.storage.name} "
                 f"unwritten, and they are used later",
-                at=fault.partial, severity=None if fault.certain else "warning",
+                at=fault.partial, severity=None if certain else "warning",
             )  # fmt: skip
     for fact in analysis.facts(LaunchFact):
         if fact.event.empty_grid_launches:
@@ -53,6 +55,22 @@ def check(analysis: Analysis) -> Iterator[Finding]:
         yield _idle(idle)
     for zero in zero_divisors(analysis):
         yield _zero_divisor(zero)
+
+
+def _stops_nowhere(analysis: Analysis, launch: LaunchFact, written: Storage) -> bool:
+    """Whether a C++ kernel writes a storage outside of all loops only: what stops short is a loop or a grid.
+
+    A statement that writes one element does all that its text says; that more was meant is a guess.
+    """
+    if launch.kernel is None or launch.kernel.dialect != "cpp":
+        return False
+    stores = [
+        v
+        for body in analysis.bodies
+        for v in body.verdicts
+        if v.launch is launch and v.storage is written and v.access.kind != "load"
+    ]
+    return not any(x.kind != "data" for v in stores for x in v.vars)
 
 
 def _idle(idle: IdleLanes) -> Finding:
@@ -165,7 +183,8 @@ RULE = Rule(
     explanation="""
     The launch writes a tensor, but its grid (or the loop bounds of the kernel) stops short: some elements of
     that tensor are never written and are used later. On Metal the dispatch size is the iteration domain, there
-    is no mask that would show the mistake. A grid that is empty or larger than the device takes (65535 in y and
+    is no mask that would show the mistake. A C++ kernel that writes single elements outside of any loop is a
+    warning: nothing in it stops short. A grid that is empty or larger than the device takes (65535 in y and
     z on CUDA, groups of 1024 threads on Metal) can't be launched at all. Nor can a kernel work of which a pointer
     that it uses was never set. Lanes beyond the last element that still take part in an atomic are a warning. A size that is divided by one that may be 0 is a warning: that input ends the process.
     """,
