@@ -9,7 +9,7 @@ from aoti_lint.analyzer.concurrency.pairs import POINTS, clashes, meetings, poin
 from aoti_lint.analyzer.concurrency.self_overlap import _overlap
 from aoti_lint.analyzer.concurrency.write_races import Race, _of_parameter, rivals
 from aoti_lint.analyzer.memory.trace import Verdict
-from aoti_lint.analyzer.model.kernel import Param, Var
+from aoti_lint.analyzer.model.kernel import Lock, Param, Var
 from aoti_lint.analyzer.model.record import replace
 from aoti_lint.analyzer.symbolic import (
     TRUE,
@@ -43,6 +43,25 @@ def test_threads_that_leave_out_the_row() -> None:
     found = race(launch([access("load", "in", x, xs), access("store", "out", mod(x, 64), xs, "x")]))
     assert found is not None and found.certain
     assert (found.first, found.second, found.element) == ({"x": 0}, {"x": 64}, 0)
+
+
+@pytest.mark.parametrize(
+    ("lock", "apart"),
+    [
+        (mod(x, 4), True),  # a lock for each element
+        (const(0), True),  # one for all
+        (mod(x, 2), True),  # those that meet agree modulo 4, so modulo 2 as well
+        (floordiv(x, 4), False),  # 0 and 4 meet at element 0 and hold locks 0 and 1
+    ],
+)
+def test_stores_under_one_lock_do_not_meet(lock: Expr, apart: bool) -> None:
+    xs = [var("x", 8)]
+    load = access("load", "in", x, xs)
+    store = replace(access("store", "out", mod(x, 4), xs, "x"), lock=Lock("locks", lock))
+    assert (race(launch([load, store])) is None) is apart
+    other = replace(store, lock=Lock("others", lock))
+    assert race(launch([load, replace(store, index=mod(x, 4)), other])) is not None
+    assert race(launch([load, store, replace(store, lock=None)])) is not None
 
 
 def test_every_thread_its_own_element() -> None:

@@ -21,6 +21,7 @@ from ..symbolic import ONE, TRUE, Cond, Expr, evaluate, evaluate_cond, product, 
 from ..symbolic.assumptions import Ranges
 from ..symbolic.sampling import sizes_to_try
 from .injective import injective
+from .locked import kept_apart
 from .pairs import meetings, points
 
 #: Index in the storage, variables, and guard.
@@ -78,6 +79,7 @@ def _told(found: list[Meeting], a: Verdict, b: Verdict) -> list[Meeting]:
     kernel = a.launch.kernel
     if kernel is None or kernel.dialect == "cpp":
         return found
+    found = [m for m in found if not kept_apart(a, m.first, b, m.second, m.sizes)]
     if kernel.dialect == "metal":
         return [m for m in found if not _in_step(a, m)]
     apart = [m for m in found if _programs(a, m)]

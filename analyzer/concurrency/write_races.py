@@ -17,6 +17,7 @@ from ..symbolic.assumptions import Ranges
 from ..symbolic.sampling import sizes_to_try
 from .conflicts import common, loops, meet
 from .injective import injective
+from .locked import kept_apart
 from .pairs import Points, clashes, points
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _search(
             return None
         pairs = clashes(p, values, values) if everything else _concurrent(p, v, values, grid)
         found = [_race(v, group, p, env, pair) for pair in pairs]
-        held = [r for r in found if _holds(r)]
+        held = [r for r in found if _holds(r) and not kept_apart(v, r.first, v, r.second, env)]
         if held:
             return next((r for r in held if r.certain), held[0])
     return None

@@ -62,6 +62,14 @@ class Narrow:
 
 
 @record(frozen=True)
+class Lock:
+    """A spin lock: element ``index`` of ``param``. ``index`` is in the variables of the access under it."""
+
+    param: str
+    index: Expr
+
+
+@record(frozen=True)
 class Access:
     """One load, store or atomic of a kernel: ``param[index]`` for all ``vars`` where ``guard`` holds.
 
@@ -74,6 +82,7 @@ class Access:
     ``narrow`` are those of ``names`` in the index that are computed in 32 bits, with their signedness.
     ``taken`` are the values behind index and guard that are taken not to wrap: unless each fits, nothing is proved.
     ``barriers`` stand before the access in the text; only whether they differ between two accesses matters.
+    ``lock`` is held around the access: each holder is alone at it.
     ``alternatives`` are the same access where the compiler is given other constants, each with what it is given;
     ``widest`` says that this one reaches all that they reach.
     """
@@ -94,6 +103,7 @@ class Access:
     narrow: tuple[tuple[str, bool], ...] = ()
     taken: tuple[Narrow, ...] = ()
     barriers: Barriers = (0, 0)
+    lock: Lock | None = None
     alternatives: tuple[Alternative, ...] = ()
     widest: bool = False
 

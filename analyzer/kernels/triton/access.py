@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from ...model.dtypes import ITEMSIZE
-from ...model.kernel import Access, Narrow, Var
+from ...model.kernel import Access, Lock, Narrow, Var
 from ...model.location import Loc
 from ...model.record import replace
 from ...symbolic import FALSE, ONE, TRUE, Cond, const, opaque, render_cond, sym
@@ -23,6 +23,9 @@ from .rewrite import (
 )
 from .state import RawAccess, State, VarInfo
 from .values import axis, is_axis
+
+#: Among the names of a draft, the element of the lock: what becomes of the variables holds for it as well.
+_LOCK = "the lock"
 
 
 def build(state: State, raw: RawAccess, loc: Loc) -> Access:
@@ -41,13 +44,15 @@ def build(state: State, raw: RawAccess, loc: Loc) -> Access:
         reason = state.kernel.unknown[unknown[0]]
     elif draft.index is None:
         reason = "the pointer is reinterpreted and its element size is not known"
+    at = draft.names.pop(_LOCK, None)
+    lock = Lock(raw.lock.param, at) if raw.lock is not None and at is not None else None
     names = tuple((k, e) for k, e in draft.names.items() if e != sym(k))
     return Access(
         raw.ptr.param, raw.kind, None if unknown else draft.index,
         tuple(Var(n, v.extent, v.kind, v.lo, v.hi, computed=v.computed) for n, v in draft.vars.items()), draft.guard, loc,
         raw.text, reason, names,
         None if draft.deps is None else frozenset(draft.deps & draft.vars.keys()), draft.used,
-        taken=taken, barriers=raw.barriers,
+        taken=taken, barriers=raw.barriers, lock=lock,
     )  # fmt: skip
 
 
@@ -79,7 +84,8 @@ def _draft(state: State, raw: RawAccess) -> tuple[Draft, tuple[str, int] | None]
     index, part = element_index(raw.ptr, itemsize)
     used = state.used.get(raw.load_id, FALSE) if raw.load_id is not None else TRUE
     guard = Cond.join("and", [*raw.path, raw.mask, *(state.vars[n].guard for n in raw.loops)])
-    draft = Draft(index, guard, used, dict(raw.names), raw.deps)
+    names = dict(raw.names) if raw.lock is None else {**dict(raw.names), _LOCK: raw.lock.offset}
+    draft = Draft(index, guard, used, names, raw.deps)
     data = {n for n, v in state.vars.items() if v.kind == "data"}
     draft.guard = _with_facts(draft, raw.facts, data)
     own_guard, apart = draft.guard, _plain(draft.guard, data)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from ...model.dtypes import ITEMSIZE
 from ...symbolic import FALSE, TRUE, ZERO, Cond, Expr, ceildiv, const, maximum, sym
 from ..interpret.integers import INT32, int_type
-from . import floats
+from . import floats, locks
 from .accounting import pointers_in, touches, unread
 from .arith import as_bool, as_num, select, unknown
 from .expressions import Evaluator
@@ -79,6 +79,8 @@ class Reader(Evaluator):
                 self.expr(stmt.value)
         elif isinstance(stmt, (ast.For, ast.While)):
             self._loop(stmt)
+            if isinstance(stmt, ast.While):
+                locks.acquire(self.state, stmt)
         elif isinstance(stmt, ast.Return):
             value = NONE if stmt.value is None else self.expr(stmt.value)
             self.returns.append((Cond.join("and", self.state.path[self.base :]), value))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...model.record import record, replace
 from ...symbolic import ONE, TRUE, ZERO, Expr, floordiv, maximum, mod, sym
-from . import floats, memory, shapes
+from . import floats, locks, memory, shapes
 from .accounting import pointers_in
 from .arith import as_bool, as_float, as_num, binary, cast, extreme, move, select, unknown
 from .memory import Names
@@ -422,6 +422,7 @@ def _atomic(c: Call) -> Value:
     swap = isinstance(c.node.func, ast.Attribute) and c.node.func.attr == "atomic_cas"
     values = c.args[1:3] if swap else (c.get(1, "val"),)
     mask = NONE if swap else c.get(2, "mask")
+    locks.release(c.state, c.node, c.get(0, "pointer"))
     return memory.store(c.state, "atomic", c.get(0, "pointer"), values, mask, NONE, c.node, c.text, c.names)
 
 

@@ -59,6 +59,18 @@ class RawAccess:
     narrow: tuple[Narrow, ...] = ()
     doubtful: tuple[Narrow, ...] = ()
     barriers: Barriers = (0, 0)
+    #: The pointer that a spin lock around the access is at.
+    lock: Ptr | None = None
+
+
+@record(frozen=True)
+class Acquired:
+    """A spin lock that was acquired: where, and how many accesses came before."""
+
+    ptr: Ptr
+    path: tuple[Cond, ...]
+    loops: tuple[str, ...]
+    accesses: int
 
 
 @record
@@ -75,6 +87,7 @@ class State:
     loops: list[str] = field(default_factory=list)
     programs: dict[int, Expr] = field(default_factory=dict)
     accesses: list[RawAccess] = field(default_factory=list)
+    acquired: Acquired | None = None
     lost: list[Lost] = field(default_factory=list)
     #: Names that were evaluated, or stand where nothing runs; and those that ever led to memory.
     seen: set[int] = field(default_factory=set)
