@@ -320,6 +320,9 @@ def _unless_wrapped(
     n = wrapping(access.taken, vars_, env, ranges)
     if n is None:
         return decision
+    if n.rounds:
+        reason = f"{n.text} may be so large that rounding in float arithmetic moves the index"
+        return Decision("unknown", decision.range, reason=reason)
     kind = f"{'' if n.signed else 'u'}int{n.bits}"
     return Decision("unknown", decision.range, reason=f"{n.text} may not fit {kind}, and wrap around")
 

@@ -66,6 +66,8 @@ def _narrow(v: Verdict) -> Iterator[_Typed]:
     for name, signed in v.access.narrow:
         yield whole(name, values[name].substitute(env), signed)
     for n in v.access.taken:
+        if n.rounds:
+            continue
         used = variables(n, v.vars, env)
         yield _Typed(n.text, n.value.substitute(env), n.low, n.high, used, n.path.substitute(env))
 

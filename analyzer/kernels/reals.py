@@ -25,6 +25,7 @@ Tree: TypeAlias = "tuple[Any, ...]"
 _SMALL = 16
 #: Rounding errors are taken to be below 1/_SLACK: four float32 roundings of values below 2**16.
 _SLACK = 64
+_SLACK_BITS = 16
 #: Denominators of scales: ratios of image sizes.
 _LARGEST = 1 << 12
 #: Points at which a conversion is compared with float arithmetic; more are not tried.
@@ -164,6 +165,23 @@ def whole(r: Real, mode: str, extents: Mapping[str, int]) -> Expr | tuple[Expr, 
     error = 1 if reached is None else max(1, ceil(reached.error * _SLACK))
     n, d = r.num * _SLACK, r.den * _SLACK
     return _ROUNDING[mode](n - r.den * error, d), _ROUNDING[mode](n + r.den * error, d)
+
+
+def large(r: Real, extents: Mapping[str, int]) -> tuple[tuple[Expr, int], ...]:
+    """Numbers in ``r`` that :func:`whole` takes to be small as sizes are not known, with the bits each must fit."""
+    if r.double or _reach(r.tree, extents) is not None:
+        return ()
+    den = min(r.den.value or _SMALL * _SMALL, _SMALL * _SMALL)
+    bits = _BITS[False] + 1 - (den.bit_length() if den > 1 else 0) if r.exact else _SLACK_BITS + 1
+    return tuple((e, bits) for e in _leaves(r.tree) if e.value is None)
+
+
+def _leaves(t: Tree) -> list[Expr]:
+    if t[0] == "int":
+        return [t[2]]
+    if t[0] == "exact":
+        return [t[1]]
+    return [e for x in t if isinstance(x, tuple) for e in _leaves(x)]
 
 
 def _holds(r: Real, reached: Reach) -> bool:

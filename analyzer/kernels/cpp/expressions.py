@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from ...cxx.nodes import Node
 from ...model.dtypes import from_cxx, itemsize
+from ...model.kernel import Narrow
 from ...model.record import replace
 from ...symbolic import Cond, Expr, const, exact_div, maximum, sym, where
 from .. import reals as real
@@ -374,6 +375,12 @@ class Evaluator(Recorder):
         return self.computed(dtype, self.deps_of(v))
 
     def whole(self, v: Real, mode: str) -> Expr:
+        for e, bits in real.large(v, self.extents()):
+            if not self.from_memory(e):
+                n = Narrow(
+                    str(e).replace(LANE, "its lane"), e, bits, True, vars=tuple(self.vars), rounds=True
+                )
+                self.assumed[n] = None
         if mode == "trunc" and self.nonneg(v.num):
             found = real.whole(v, "floor", self.extents())
             return found if isinstance(found, Expr) else self.bounded(maximum(0, found[0]), found[1])

@@ -27,11 +27,14 @@ from .values import UNKNOWN, Int, Ptr, Value
 _RELEASE = ("-DNDEBUG",)
 _PRELUDE = "prelude_std.hpp+prelude_cpu.hpp"
 # What the tree does not need, replaced by blanks of the same length: include and pragma lines, branch hints,
-# alignment, and casts to the index type (except of a lone value or a rounded one, where the cast changes it).
+# alignment, and casts to the index type of what has that type already.
 _NOISE = re.compile(
-    r"(?m)^[ \t]*#[ \t]*(?:include|pragma)[^\n]*|C10_(?:UN)?LIKELY|static_cast<int64_t>(?=\((?!tmp\w+\)|std::(?:trunc|floor|ceil)))"
+    r"(?m)^[ \t]*#[ \t]*(?:include|pragma)[^\n]*|C10_(?:UN)?LIKELY"
     r"|alignas\(std::max\(std::size_t\(16\), alignof\([\w:]+\)\)\)"
 )
+_CAST = re.compile(r"static_cast<int64_t>(?=\()")
+#: What is of the index type: literals, and sums, differences and products of indices and sizes with them.
+_INDEX_TYPED = re.compile(r"(?:static_cast<int64_t>|(?<![\w.])(?:\d+L*|(?:x|ks)\d+)(?![\w.])|[-+*() ])*")
 _KERNEL = re.compile(
     r'extern\s+"C"\s*(?:__declspec\(\w+\)\s*|inline\s+|static\s+)*void\s+'
     r"(?:__attribute__\s*\(\([^()]*\)\)\s*|[A-Z][A-Z_0-9]*\s+)*(\w+)\s*\("
@@ -74,7 +77,7 @@ class _File:
     def __init__(self, source: Text, vector_bytes: int | None) -> None:
         self.source = source
         self.vector_bytes = vector_bytes
-        blanked = _NOISE.sub(_blank, _only_kernels(source.text))
+        blanked = _without_casts(_NOISE.sub(_blank, _only_kernels(source.text)))
         self.names = [m.group(1) for m in _KERNEL.finditer(source.text)]
         self.known = prelude_words(_PRELUDE)
         self.unit = Unit(
@@ -159,6 +162,22 @@ def _only_kernels(text: str) -> str:
     start = max(text.rfind("#include", 0, found[0].start()), 0)
     end = text.find("\n}", found[-1].end()) + 2
     return _LINE.sub(_blank, text[:start]) + text[start : end if end > 1 else len(text)]
+
+
+def _without_casts(text: str) -> str:
+    """Without casts that change nothing; a cast of a value of another type is kept."""
+    return _CAST.sub(lambda m: _blank(m) if _of_index_type(text, m.end()) else m.group(), text)
+
+
+def _of_index_type(text: str, start: int) -> bool:
+    """Whether what the parenthesis at ``start`` encloses has the index type, cast or not."""
+    m = _INDEX_TYPED.match(text, start)
+    depth = 0
+    for at in range(start, m.end() if m else start):
+        depth += (text[at] == "(") - (text[at] == ")")
+        if depth == 0:
+            return True
+    return False
 
 
 def _blank(m: re.Match[str]) -> str:

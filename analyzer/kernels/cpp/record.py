@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from ...cxx.nodes import Node
 from ...model.dtypes import ITEMSIZE, from_cxx, itemsize
-from ...model.kernel import Access, Array, Var
+from ...model.kernel import Access, Array, Narrow, Var
 from ...model.record import replace
 from ...symbolic import TRUE, Cond, Expr, as_expr, floordiv, sym
 from ...symbolic.assumptions import Interval
@@ -17,6 +17,9 @@ from .lanes import implied
 from .scope import Datum, Guard, Scope
 from .state import State
 from .values import ANY_TYPE, LANE, PART, ROW, Flag, Local, Ptr, Value
+
+#: Lanes of a vector of the narrowest type in the widest register.
+MOST_LANES = 64
 
 AccessKind: TypeAlias = Literal["load", "store", "atomic"]
 
@@ -134,8 +137,32 @@ class Recorder(State):
                 found.names,
                 frozenset(found.renamed.get(n, n) for n in value_vars) if value_vars is not None else None,
                 found.used,
+                taken=self._taken(found),
             )
         )
+
+    def _taken(self, found: _Finished) -> tuple[Narrow, ...]:
+        """Values computed in few bits here that the index, the guard or an extent may be made of."""
+        symbols = set(found.guard.symbols) | (found.index.symbols if found.index is not None else set())
+        for v in found.vars:
+            symbols |= v.extent.symbols if v.extent is not None else frozenset()
+        active = {v.name: v.loop for v in self.vars}
+        known = self.params.keys() | {v.name for v in found.vars} | active.keys()
+        out = []
+        for n in self.assumed:
+            then = {v.name: v.loop for v in n.vars if v.name in n.value.symbols}
+            same = all(active.get(name) == loop for name, loop in then.items())
+            if not same or not n.value.symbols & symbols:
+                continue
+            here = {v.name for v in found.vars}
+            lanes = [x for x in (LANE, ROW) if x in n.value.symbols and x not in known]
+            if not n.value.symbols <= {*known, *lanes}:
+                continue
+            path = Cond.join("and", [c for c in n.path.conjuncts() if c.symbols <= known])
+            more = (v for v in self.vars if v.name not in here)
+            wide = (lane_var(self.width() or MOST_LANES, x) for x in lanes)
+            out.append(replace(n, path=path, vars=(*more, *wide)))
+        return tuple(out)
 
     def _recast_index(
         self, ptr: Ptr, index: Expr | None, lanes: tuple[Var, ...]
