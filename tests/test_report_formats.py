@@ -264,7 +264,7 @@ def test_junit_as_its_readers_read_it() -> None:
     suites = list(xml)
     assert [s.name for s in suites][1:3] == ["models/cut.wrapper.cpp", "m.pt2!data/a.wrapper.cpp"]
     case = next(iter(suites[0]))
-    assert case.name == "AL202 kernel-write-out-of-bounds"
+    assert case.name == "AL202 kernel-write-out-of-bounds at line 612"
     assert "4071" in case.result[0].message
     assert next(iter(suites[3])).is_passed
     assert "warning[AL102]" in suites[0]._elem.findtext("system-out")

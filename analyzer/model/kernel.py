@@ -42,7 +42,7 @@ class Narrow:
     """A value computed in ``bits`` bits that is taken not to wrap around; whether it fits, a launch says.
 
     ``text`` is its source, ``path`` the condition under which it is computed, ``vars`` the variables in it that
-    that are not those of the access that keeps it. ``rounds``: it is a number in float arithmetic instead, which
+    are not those of the access that keeps it. ``rounds``: it is a number in float arithmetic instead, which
     is taken to be small enough for rounding not to move what is computed from it by more than is allowed for.
     """
 

@@ -33,7 +33,7 @@ from .values import MAKERS, canonical, dtype_of, evaluate, integer, ints, item, 
 #: Functions within functions that are followed.
 MAX_DEPTH = 20
 #: Elements of an empty list that get a handle before they are set.
-_MAX_NAMED = 1000
+_MAX_NAMED = 64
 #: Functions through which code sees every name there is.
 _REFLECTIVE = frozenset(("exec", "eval", "locals", "globals", "vars", "inspect", "sys"))
 #: Calls that concern streams, devices, profiling, hooks or timing, not tensors.

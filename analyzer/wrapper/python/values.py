@@ -16,7 +16,7 @@ from .module import dotted
 #: A call that makes a tensor: brings it into being under the name of its result.
 Maker: TypeAlias = Callable[[Context, ast.Call, str], None]
 #: Longest list that is followed element by element.
-MAX_ITEMS = 100_000
+MAX_ITEMS = 4_096
 
 
 def canonical(c: Context, node: ast.expr) -> str:
