@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).parent.parent
 
@@ -175,6 +181,13 @@ def test_a_package_knows_only_what_stands_above_it() -> None:
     for name, known in LAYERS.items():
         assert known & set(LAYERS) <= above, name
         above.add(name)
+
+
+def test_every_package_is_installed() -> None:
+    """The list in pyproject.toml is what a wheel holds."""
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    found = {module_name(p) for p in FILES if p.name == "__init__.py"}
+    assert set(listed) == {"aoti_lint", *(f"aoti_lint.{name}" for name in found)}
 
 
 def test_few_modules_lie_flat() -> None:
