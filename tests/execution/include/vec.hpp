@@ -255,3 +255,7 @@ template <class T, int N, class F, class V> T vec_reduce_all(F f, const V& a) {
 }
 
 }  // namespace at::vec
+
+template <class U, int M, class T, int N> at::vec::VecMask<U, M> inductor_vec_mask_cast(const at::vec::VecMask<T, N>& m) {
+  return m.template cast<U, M>();
+}
